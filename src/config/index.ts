@@ -1,0 +1,1 @@
+export { defineAgent, type Agent, type AgentOptions } from './define-agent.ts';

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/** How sure the adapter is that the requester is who they say they are. */
+export const ASSURANCES = ['none', 'claimed', 'verified'] as const;
+export type Assurance = (typeof ASSURANCES)[number];
+
+/** The person a turn acts for. Set by the adapter from the channel, never from the text. */
+export const requesterSchema = z.object({
+  id: z.string().min(1).max(320),
+  assurance: z.enum(ASSURANCES),
+});
+export type Requester = z.infer<typeof requesterSchema>;
+
+const identifier = z.string().min(1).max(512);
+
+/** Longest message text kept, in UTF-16 units. Longer text is cut with a marker by the producer that accepts it. */
+export const MAX_TEXT_LENGTH = 100_000;
+
+/** One inbound message as the producers hand it in. `text` is untrusted data wherever it goes. */
+export const ticketMessageSchema = z.object({
+  /** Which system sent it; the unit of separation between keys and limits. */
+  source: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, {
+    error: 'must be 1-32 characters of a-z, 0-9, "-" and "_", for example "zendesk"',
+  }),
+  /** The thread, in the words of the source. */
+  conversationId: identifier,
+  /** The message, in the words of the source. Unique within the conversation. */
+  messageId: identifier,
+  /** One try of the source to hand the message over. A retry may carry another one. */
+  deliveryId: identifier.optional(),
+  text: z.string().max(MAX_TEXT_LENGTH),
+  requester: requesterSchema,
+  subject: z.string().max(1_000).optional(),
+  channel: z.string().max(64).optional(),
+});
+export type TicketMessage = z.infer<typeof ticketMessageSchema>;
+
+/** A message in a mailbox: accepted, not yet answered. */
+export const acceptedMessageSchema = z.object({
+  /** Hash of source, conversation and message id: names the message everywhere behind the intake. */
+  id: z.string(),
+  messageId: z.string(),
+  text: z.string(),
+  requester: requesterSchema,
+  subject: z.string().optional(),
+  channel: z.string().optional(),
+  /** Milliseconds since the epoch, Redis time. */
+  acceptedAt: z.number().int(),
+});
+export type AcceptedMessage = z.infer<typeof acceptedMessageSchema>;

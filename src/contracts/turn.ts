@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { OUTCOMES } from './outcome.ts';
+
+/** Where a turn that has not ended is. The last three occupy no worker. */
+export const PHASES = [
+  'queued',
+  'requesting_model',
+  'validating_actions',
+  'running_tools',
+  'awaiting_verification',
+  'awaiting_approval',
+  'backing_off',
+] as const;
+export type Phase = (typeof PHASES)[number];
+
+export const PARKED_PHASES = ['awaiting_verification', 'awaiting_approval', 'backing_off'] as const;
+
+/** Re-reads still to be made of an effect, and how far apart: the delay doubles up to its cap. */
+export const readPlanSchema = z.object({
+  attempts: z.number().int().positive(),
+  backoffMs: z.number().int().nonnegative(),
+  maxBackoffMs: z.number().int().nonnegative(),
+});
+export type ReadPlan = z.infer<typeof readPlanSchema>;
+
+/** Why a turn waits, and what a verification or approval worker needs to know about it. */
+export const parkSchema = z.object({
+  /** Counts the parks of the turn from 1; fences verdicts of earlier parks. */
+  number: z.number().int().positive(),
+  kind: z.enum(['verification', 'approval', 'back_off']),
+  /** When it is over at the latest, milliseconds since the epoch. */
+  dueAt: z.number().int(),
+  callId: z.string().optional(),
+  approvalId: z.string().optional(),
+  reads: readPlanSchema.optional(),
+});
+export type Park = z.infer<typeof parkSchema>;
+
+/** The head of a turn record as lists and operators see it. The event list holds the rest. */
+export const turnHeadSchema = z
+  .object({
+    id: z.string(),
+    conversationId: z.string(),
+    intent: z.string(),
+    startedAt: z.coerce.number().int(),
+    /** Number of events on record. */
+    seq: z.coerce.number().int(),
+    messageCount: z.coerce.number().int(),
+  })
+  .and(
+    z.discriminatedUnion('phase', [
+      z.object({
+        phase: z.enum(PHASES),
+        outcome: z.undefined().optional(),
+        park: parkSchema.optional(),
+      }),
+      z.object({
+        phase: z.literal('ended'),
+        outcome: z.enum(OUTCOMES),
+        reason: z.string(),
+        endedAt: z.coerce.number().int(),
+      }),
+    ]),
+  );
+export type TurnHead = z.infer<typeof turnHeadSchema>;

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { observationSchema } from './observation.ts';
+
+/** What an authoritative re-read says about an effect. `unknown`: the read itself failed. */
+export const VERDICTS = ['landed', 'not_landed', 'pending', 'blocked', 'unknown'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** One re-read of the system that owns the fact, made after the act. */
+export const verificationReadSchema = z.object({
+  verdict: z.enum(VERDICTS),
+  /** Milliseconds since the epoch. */
+  at: z.number().int(),
+  observation: observationSchema.optional(),
+  latencyMs: z.number().nonnegative(),
+});
+export type VerificationRead = z.infer<typeof verificationReadSchema>;

@@ -1,0 +1,36 @@
+export { defineAgent, type Agent, type AgentOptions } from './config/index.ts';
+export type {
+  ArgumentSource,
+  Assurance,
+  DeliveryTarget,
+  Denial,
+  Ending,
+  Fact,
+  Facts,
+  Limits,
+  OutgoingMessage,
+  Outcome,
+  Proposal,
+  ProposalInput,
+  Requester,
+  SendResult,
+  Stake,
+  StopReason,
+  TicketMessage,
+  ToolContext,
+  ToolContract,
+  TurnEvent,
+  Verdict,
+  Verification,
+} from './contracts/index.ts';
+export { InvalidInputError, TurnkeeperError } from './contracts/index.ts';
+export type { Model, ModelAnswer, View, ViewResult, ViewRound } from './loop/index.ts';
+export {
+  scriptedModel,
+  scriptedSequence,
+  type ScriptedAnswer,
+  type ScriptedModelOptions,
+} from './models/index.ts';
+export { loadSkill, type Skill } from './skills/index.ts';
+export { defineTool, ToolRefusal, ToolUnavailable } from './tools/index.ts';
+export { createTurnkeeper, type Turnkeeper, type TurnkeeperOptions } from './turnkeeper.ts';

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+
+/** Canonical JSON (RFC 8785): equal values give equal text whatever the order of their keys. */
+export function canonicalJson(value: unknown): string {
+  return canonicalize(value) ?? 'null';
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Short digest for names: 128 bits, url-safe, never all digits and without `:`. */
+export function digest(...parts: readonly string[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+  return `x${hash.slice(0, 21)}`;
+}
+
+/** The business purpose of a turn: the same for every retry, reprocess and supersede of its oldest message. */
+export function intentOf(conversationId: string, oldestMessageId: string): string {
+  return digest('intent', conversationId, oldestMessageId);
+}
+
+/** Digest over tool name and arguments: two proposals with the same hash are the same action. */
+export function actionHash(tool: string, args: unknown): string {
+  return sha256(`${tool}\n${canonicalJson(args)}`);
+}
+
+/**
+ * The identity of an effect. It depends on nothing a retry could change: no round, no call index, no chance, no
+ * counter. With scope `resource` the intent stays out, so that the operation is one whoever asks.
+ */
+export function operationKey(operation: {
+  scope: 'intent' | 'resource';
+  intent: string;
+  tool: string;
+  resource: string;
+  occurrence: string;
+}): string {
+  const intent = operation.scope === 'intent' ? operation.intent : '';
+  return digest('operation', intent, operation.tool, operation.resource, operation.occurrence);
+}

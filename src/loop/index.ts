@@ -1,0 +1,26 @@
+export { checkCall, formatMoney } from './check.ts';
+export { decide, fold, type Command, type Decision } from './decide.ts';
+export { IllegalTransitionError, LostClaimError } from './errors.ts';
+export { actionHash, canonicalJson, digest, intentOf, operationKey, sha256 } from './identity.ts';
+export * from './ports.ts';
+export { readPlan, runTurn, type Rest } from './runner.ts';
+export {
+  allCalls,
+  callOf,
+  currentCalls,
+  deadlineOf,
+  initialState,
+  type CallState,
+  type EffectState,
+  type Round,
+  type TurnState,
+} from './state.ts';
+export { phasesAfter, TRANSITIONS, type LoopPhase } from './transitions.ts';
+export {
+  assembleView,
+  type HistoryEntry,
+  type ToolDescription,
+  type View,
+  type ViewResult,
+  type ViewRound,
+} from './view.ts';

@@ -1,0 +1,179 @@
+import type {
+  AcceptedMessage,
+  Approval,
+  ApprovalRequest,
+  CallResult,
+  Delivery,
+  EffectRefusal,
+  EffectStatus,
+  Ending,
+  Facts,
+  Limits,
+  ModelFailure,
+  Park,
+  ProposalInput,
+  Requester,
+  StopCause,
+  ToolContract,
+  ToolContext,
+  TurnEvent,
+  Usage,
+  VerificationRead,
+} from '../contracts/index.ts';
+import type { CallState, TurnState } from './state.ts';
+import type { HistoryEntry, ToolDescription, View } from './view.ts';
+
+/** Names a claim on a conversation. Compared for equality in every write; a new claim makes every older one void. */
+export type Claim = {
+  conversationId: string;
+  turnId: string;
+  /** Business purpose of the turn; goes into the identity of its effects. */
+  intent: string;
+  /** Epoch and a random nonce. */
+  token: string;
+};
+
+/** A turn as claim-turn hands it over: all that is needed to go on, in one answer. */
+export type ClaimedTurn = {
+  claim: Claim;
+  epoch: number;
+  intent: string;
+  owner: 'agent' | 'human';
+  /** The frozen messages of the turn, oldest first. */
+  messages: readonly AcceptedMessage[];
+  /** What is on record; empty for a new turn. */
+  events: readonly TurnEvent[];
+  facts: Facts;
+  history: readonly HistoryEntry[];
+  /** How the park the turn was in came out, if it was parked. */
+  park?: Park;
+  reads?: readonly { read: VerificationRead; final: boolean }[];
+  approval?: Approval;
+  /** Claim after claim ended without progress: the turn must be given up. */
+  poisoned?: boolean;
+};
+
+/** A change of one ledger row, derived from the turn's own state. */
+export type EffectMove = { operation: string; status: EffectStatus; outcome?: unknown };
+
+/** The write-ahead row of a call that is about to be sent. */
+export type Reservation = {
+  operation: string;
+  tool: string;
+  resource: string;
+  occurrence: string;
+  after?: string;
+  actionHash: string;
+  callId: string;
+  arguments: unknown;
+  validUntil?: number;
+};
+
+export type Transition = {
+  /** Number of events on record before these. */
+  seq: number;
+  events: readonly TurnEvent[];
+  phase: TurnState['phase'];
+  moves: readonly EffectMove[];
+};
+
+export type Signal = { cause: StopCause; by?: string; reason?: string };
+
+export type Recorded =
+  | { kind: 'recorded' }
+  /** Someone asked the turn to stop; nothing was recorded. */
+  | { kind: 'stopped'; signal: Signal }
+  /** The ledger does not let the write run; nothing was recorded. */
+  | { kind: 'refused'; refusal: EffectRefusal };
+
+/**
+ * The durable side of a turn. Every verb is one atomic step, is refused when the claim is no longer the current one
+ * (LostClaimError), and answers a repeat of itself with the same result.
+ */
+export interface TurnStore {
+  record(claim: Claim, transition: Transition, reservation?: Reservation): Promise<Recorded>;
+  /** What the ledger would say to this write, without reserving anything. */
+  peekEffect(
+    claim: Claim,
+    reservation: Omit<Reservation, 'callId' | 'arguments'>,
+  ): Promise<EffectRefusal | undefined>;
+  park(
+    claim: Claim,
+    transition: Transition,
+    wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
+  ): Promise<void>;
+  /** Answers how many messages of the conversation still wait. */
+  commit(claim: Claim, transition: Transition, commit: Commit): Promise<{ waiting: number }>;
+}
+
+export type Commit = {
+  ending: Ending;
+  history: HistoryEntry;
+  deliveries: readonly Delivery[];
+  facts: Facts;
+  handsOver: boolean;
+};
+
+export type ModelAnswer =
+  | { ok: true; proposal: ProposalInput; usage: Usage; model: string }
+  | { ok: false; failure: ModelFailure; usage?: Usage };
+
+/** The decision seam: anything that turns a view into one proposal. Settles within `timeoutMs` and must not throw. */
+export interface Model {
+  /** Upper bound of what the call will use, reserved before it is made. */
+  estimate(view: View): { tokens: number; costMicros: number };
+  ask(view: View, options: { timeoutMs: number }): Promise<ModelAnswer>;
+}
+
+/** The tools and the executor that settles every call of them. Must not throw. */
+export interface Toolbox {
+  find(name: string): ToolContract | undefined;
+  descriptions(): readonly ToolDescription[];
+  call(call: CallState, context: CallContext): Promise<CallResult>;
+  verify(call: CallState, context: CallContext): Promise<VerificationRead>;
+  /** What a person who must approve the call is shown of the world. */
+  approvalState(
+    call: CallState,
+    context: CallContext,
+  ): Promise<{ ok: true; state: unknown } | { ok: false; code: string; message: string }>;
+}
+
+/** What the executor needs beside the call; it makes the abort signal itself. */
+export type CallContext = Omit<ToolContext, 'signal'>;
+
+/** Milliseconds since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+/** Sees every event of the turn as it happens: trace, step log, metrics. Must not throw. */
+export interface TurnObserver {
+  observe(event: TurnEvent, state: TurnState): void;
+}
+
+/** What a company configures about its agent, as far as the loop needs it. */
+export type AgentRules = {
+  name: string;
+  instructions: string;
+  skills: readonly { name: string; description: string }[];
+  limits: Limits;
+  /** Largest amount at stake that needs no person, by currency, in minor units. An unlisted currency always asks. */
+  approvalLimits: Readonly<Record<string, number>>;
+  texts: { holding: string; handover: string };
+  /** Objects to a reply that the evidence does not support; the text goes back to the model. */
+  judge?(reply: string, facts: Facts, effects: readonly CallState[]): string | undefined;
+};
+
+export type Ports = {
+  store: TurnStore;
+  model: Model;
+  tools: Toolbox;
+  clock: Clock;
+  observer: TurnObserver;
+  rules: AgentRules;
+};
+
+/** Who the turn acts for: the sender of its oldest message. */
+export function principalOf(messages: readonly AcceptedMessage[]): Requester {
+  return messages[0]?.requester ?? { id: 'nobody', assurance: 'none' };
+}

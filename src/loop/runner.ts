@@ -1,0 +1,408 @@
+import type {
+  ApprovalRequest,
+  CallVerdict,
+  Ending,
+  Facts,
+  Park,
+  PlannedEffect,
+  ReadPlan,
+  Requester,
+  TurnEvent,
+} from '../contracts/index.ts';
+import { handsOver, proposalSchema } from '../contracts/index.ts';
+import { callsToCheck, checkCall, type Passed } from './check.ts';
+import type { Command } from './decide.ts';
+import { establishedFacts } from './facts.ts';
+import { judgeFinish } from './finish.ts';
+import { canonicalJson, digest } from './identity.ts';
+import { OpenTurn } from './open-turn.ts';
+import {
+  principalOf,
+  type CallContext,
+  type ClaimedTurn,
+  type Ports,
+  type Reservation,
+  type Signal,
+  type Toolbox,
+} from './ports.ts';
+import { currentCalls, deadlineOf, type CallState } from './state.ts';
+import { deliveriesAtEnd, historyEntry, holdingDelivery } from './voice.ts';
+import { assembleView } from './view.ts';
+
+/** Why the worker gets its hands free. */
+export type Rest =
+  | { kind: 'ended'; ending: Ending; waiting: number; deliveries: number }
+  | { kind: 'parked'; park: Park; deliveries: number };
+
+/**
+ * Drives one claimed turn until it ends or waits: asks the model, checks and runs what it proposes, verifies what was
+ * done. Every step is an event; `decide` says what follows from it. Nothing of the model or a tool is thrown past here;
+ * what is thrown is a defect or a lost store, and the host's business.
+ */
+export async function runTurn(claimed: ClaimedTurn, ports: Ports): Promise<Rest> {
+  const turn = new OpenTurn(claimed, ports);
+  const runner = new Runner(turn, ports);
+  runner.open();
+  if (claimed.poisoned === true) runner.giveUp();
+  for (;;) {
+    const [command, ...others] = turn.commands;
+    if (command === undefined) throw new Error(`phase ${turn.state.phase} leaves nothing to do`);
+    switch (command.do) {
+      case 'ask':
+        await runner.ask();
+        break;
+      case 'judge':
+        runner.judge();
+        break;
+      case 'check':
+        await runner.check();
+        break;
+      case 'call':
+        await runner.call([command, ...others].flatMap((one) => ('call' in one ? [one.call] : [])));
+        break;
+      case 'verify':
+        await runner.verify(command.call);
+        break;
+      case 'park':
+        return runner.park(command.kind);
+      case 'end':
+        return runner.end(command.ending);
+      default:
+        command satisfies never;
+    }
+  }
+}
+
+class Runner {
+  readonly #turn: OpenTurn;
+  readonly #ports: Ports;
+
+  constructor(turn: OpenTurn, ports: Ports) {
+    this.#turn = turn;
+    this.#ports = ports;
+  }
+
+  /** Starts the turn, or resumes it with whatever it was waiting for. */
+  open(): void {
+    const { claimed } = this.#turn;
+    const at = this.#now();
+    if (claimed.events.length === 0) {
+      const { intent, owner } = claimed;
+      const { limits } = this.#ports.rules;
+      this.#turn.apply({ type: 'turn_started', at, intent, owner, limits });
+      return;
+    }
+    this.#turn.apply({ type: 'turn_resumed', at, epoch: claimed.epoch });
+    const { approval, reads = [], park } = claimed;
+    if (park?.callId !== undefined && this.#turn.state.phase === 'awaiting_verification') {
+      for (const { read, final } of reads) {
+        if (this.#turn.state.phase !== 'awaiting_verification') break;
+        this.#turn.apply({ type: 'verification_read', at, callId: park.callId, read, final });
+      }
+    }
+    const asking = this.#turn.state.phase === 'awaiting_approval';
+    if (asking && approval !== undefined && approval.status !== 'pending') {
+      const { id, status, by, comment } = approval;
+      this.#turn.apply({
+        type: 'approval_decided',
+        at: approval.decidedAt,
+        approvalId: id,
+        decision: status,
+        by,
+        ...(comment === undefined ? {} : { comment }),
+      });
+    }
+  }
+
+  /** No worker gets anywhere with this turn: people take it from here. */
+  giveUp(): void {
+    if (this.#turn.state.phase === 'ended') return;
+    this.#turn.apply({ type: 'turn_failed', at: this.#now(), code: 'stuck' });
+  }
+
+  async ask(): Promise<void> {
+    const { model, rules, tools } = this.#ports;
+    if (this.#outOfTime()) return;
+    const { state, claimed } = this.#turn;
+    const view = assembleView(state, claimed, rules, tools.descriptions(), this.#facts());
+    const reserved = model.estimate(view);
+    if (state.spent.costMicros + reserved.costMicros > state.limits.costMicros) {
+      return this.#stop({ cause: 'cost_budget' });
+    }
+    if (state.spent.tokens + reserved.tokens > state.limits.tokens) {
+      return this.#stop({ cause: 'token_budget' });
+    }
+    const round = state.rounds.length + 1;
+    const requested: TurnEvent = { type: 'model_requested', at: this.#now(), round, reserved };
+    if (this.#turn.hasSomethingToRecord) {
+      if (!(await this.#mayGo([requested]))) return;
+    } else {
+      this.#turn.apply(requested);
+    }
+    const startedAt = this.#now();
+    const timeoutMs = Math.min(state.limits.modelTimeoutMs, deadlineOf(state) - startedAt);
+    const answer = await model.ask(view, { timeoutMs });
+    const at = this.#now();
+    const latencyMs = at - startedAt;
+    if (!answer.ok) {
+      const usage = answer.usage === undefined ? {} : { usage: answer.usage };
+      return this.#turn.apply({
+        type: 'model_failed',
+        at,
+        failure: answer.failure,
+        latencyMs,
+        ...usage,
+      });
+    }
+    const proposal = proposalSchema.safeParse(answer.proposal);
+    const { usage } = answer;
+    this.#turn.apply(
+      proposal.success
+        ? { type: 'model_responded', at, proposal: proposal.data, usage, model: answer.model, latencyMs }
+        : {
+            type: 'model_failed',
+            at,
+            failure: { kind: 'invalid_proposal', detail: proposal.error.issues[0]?.message ?? '' },
+            usage,
+            latencyMs,
+          },
+    );
+  }
+
+  judge(): void {
+    const objection = judgeFinish(this.#turn.state, this.#facts(), this.#ports.rules);
+    const at = this.#now();
+    this.#turn.apply({
+      type: 'finish_judged',
+      at,
+      ...(objection === undefined ? {} : { objection }),
+    });
+  }
+
+  async check(): Promise<void> {
+    const { tools, rules } = this.#ports;
+    const { state } = this.#turn;
+    const context = { state, facts: this.#facts(), principal: this.#principal(), rules, tools };
+    const verdicts: CallVerdict[] = [];
+    for (const [inBatch, { call, inRound }] of callsToCheck(currentCalls(state), tools).entries()) {
+      const checked = checkCall(call, { inRound, inBatch }, context);
+      verdicts.push(checked.kind === 'passed' ? await this.#admit(call, checked) : checked);
+    }
+    this.#turn.apply({ type: 'calls_checked', at: this.#now(), verdicts });
+  }
+
+  /** The last step of the checks: a write that a person must agree to is compared with what that person saw. */
+  async #admit(call: CallState, { effect, person }: Passed): Promise<CallVerdict> {
+    const callId = call.id;
+    if (effect === undefined) return { kind: 'admitted_read', callId };
+    if (person === undefined) return { kind: 'admitted_write', callId, effect };
+    const row = reservationOf(call, effect);
+    const refusal = await this.#ports.store.peekEffect(this.#turn.claimed.claim, row);
+    if (refusal !== undefined) return { kind: 'on_record', callId, effect, refusal };
+    const { tools } = this.#ports;
+    const shown = await tools.approvalState(call, this.#context(call));
+    if (!shown.ok) {
+      const { code, message } = shown;
+      return { kind: 'rejected', callId, check: 'approval', code, message };
+    }
+    const seen = shown.state;
+    if (call.approval !== undefined && canonicalJson(call.approval.seen) === canonicalJson(seen)) {
+      return { kind: 'admitted_write', callId, effect };
+    }
+    const { claim } = this.#turn.claimed;
+    const parks = String(this.#turn.state.spent.parks);
+    const approvalId = digest('approval', claim.turnId, callId, parks);
+    return { kind: 'needs_approval', callId, effect, approvalId, reason: person, seen };
+  }
+
+  /** Runs what passed: reads side by side, a write alone and only with its row in the ledger. */
+  async call(calls: readonly CallState[]): Promise<void> {
+    if (this.#outOfTime()) return;
+    const planned = calls.map((call) => {
+      const context = this.#context(call);
+      const enforced = this.#ports.tools.find(call.tool)?.idempotency?.enforcesValidity === true;
+      return { call, context, ...(enforced ? { validUntil: context.validUntil } : {}) };
+    });
+    const opening = planned.map(({ call, context: _context, ...validity }): TurnEvent => {
+      return { type: 'call_started', at: this.#now(), callId: call.id, ...validity };
+    });
+    const write = planned.find(({ call }) => call.effect !== undefined);
+    const reservation =
+      write?.call.effect && reservationOf(write.call, write.call.effect, write.validUntil);
+    if (!(await this.#mayGo(opening, reservation))) return;
+    const settled = await Promise.all(
+      planned.map(async ({ call, context }): Promise<TurnEvent> => {
+        const startedAt = this.#now();
+        const result = await this.#ports.tools.call(call, context);
+        const at = this.#now();
+        return { type: 'call_settled', at, callId: call.id, result, latencyMs: at - startedAt };
+      }),
+    );
+    for (const event of settled) this.#turn.apply(event);
+  }
+
+  /** Asks the owning system whether the effect landed. Costs no round and no tool call, and never sends the effect again. */
+  async verify(call: CallState): Promise<void> {
+    const callId = call.id;
+    if (this.#outOfTime()) return;
+    if (!(await this.#mayGo([{ type: 'verification_started', at: this.#now(), callId }]))) return;
+    const final = readPlan(this.#ports.tools, call).attempts <= 1;
+    const read = await this.#ports.tools.verify(call, this.#context(call));
+    this.#turn.apply({ type: 'verification_read', at: this.#now(), callId, read, final });
+  }
+
+  async park(kind: Extract<Command, { do: 'park' }>['kind']): Promise<Rest> {
+    const { claimed, state } = this.#turn;
+    const at = this.#now();
+    const park = this.#planPark(kind, at);
+    const call = currentCalls(state).find((one) => one.id === park.callId);
+    const asks = kind === 'approval' && call !== undefined;
+    const deliveries = asks ? [holdingDelivery(claimed, this.#ports.rules)] : [];
+    this.#turn.apply({ type: 'turn_parked', at, park });
+    await this.#ports.store.park(claimed.claim, this.#turn.transition(), {
+      park,
+      ...(asks ? { approval: this.#approvalRequest(call, at, park.dueAt) } : {}),
+      deliveries,
+    });
+    return { kind: 'parked', park, deliveries: deliveries.length };
+  }
+
+  async end(ending: Ending): Promise<Rest> {
+    const { claimed, state } = this.#turn;
+    const { rules, store } = this.#ports;
+    const deliveries = deliveriesAtEnd(claimed, state, ending, rules);
+    this.#turn.apply({ type: 'turn_ended', at: this.#now(), ending });
+    const { waiting } = await store.commit(claimed.claim, this.#turn.transition(), {
+      ending,
+      history: historyEntry(claimed, state, ending),
+      deliveries,
+      facts: this.#facts(),
+      handsOver: handsOver(ending),
+    });
+    return { kind: 'ended', ending, waiting, deliveries: deliveries.length };
+  }
+
+  // --- parts --------------------------------------------------------------------------------------------------------
+
+  #now(): number {
+    return this.#ports.clock.now();
+  }
+
+  #principal(): Requester {
+    return principalOf(this.#turn.claimed.messages);
+  }
+
+  #facts(): Facts {
+    return establishedFacts(this.#turn.claimed.facts, this.#turn.state, this.#ports.tools);
+  }
+
+  #stop(signal: Signal): void {
+    this.#turn.apply({ type: 'stop_requested', at: this.#now(), ...signal });
+  }
+
+  #outOfTime(): boolean {
+    if (this.#now() < deadlineOf(this.#turn.state)) return false;
+    this.#stop({ cause: 'deadline' });
+    return true;
+  }
+
+  /** Puts what happened and what is about to happen on record; false when the turn must not go on with it. */
+  async #mayGo(opening: readonly TurnEvent[], reservation?: Reservation): Promise<boolean> {
+    const recorded = await this.#turn.record(opening, reservation);
+    switch (recorded.kind) {
+      case 'recorded':
+        return true;
+      case 'stopped':
+        this.#stop(recorded.signal);
+        return false;
+      case 'refused': {
+        const { refusal } = recorded;
+        const callId = reservation?.callId ?? '';
+        this.#turn.apply({ type: 'effect_refused', at: this.#now(), callId, refusal });
+        return false;
+      }
+      default:
+        return recorded satisfies never;
+    }
+  }
+
+  #context(call: CallState): CallContext {
+    const timeoutMs = this.#ports.tools.find(call.tool)?.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS;
+    return {
+      operation: call.effect?.operation ?? '',
+      validUntil: this.#now() + timeoutMs,
+      principal: this.#principal(),
+    };
+  }
+
+  #planPark(kind: Extract<Command, { do: 'park' }>['kind'], at: number): Park {
+    const { state, claimed } = this.#turn;
+    const number = state.spent.parks + 1;
+    switch (kind) {
+      case 'back_off':
+        return { number, kind, dueAt: state.backOffUntil ?? at };
+      case 'approval': {
+        const call = currentCalls(state).find((one) => one.step === 'awaiting_approval');
+        const approvalId = call?.approval?.id ?? '';
+        const asked = claimed.approval?.id === approvalId ? claimed.approval.expiresAt : undefined;
+        const dueAt = asked ?? at + state.limits.approvalMs;
+        return { number, kind, dueAt, callId: call?.id ?? '', approvalId };
+      }
+      case 'verification': {
+        const call = currentCalls(state).find((one) => one.step === 'verifying');
+        const plan = readPlan(this.#ports.tools, call);
+        // Before its validity has passed, a re-read cannot tell that an unanswered call is lost.
+        const conclusiveAt = call?.effect?.answered === false ? (call.effect.validUntil ?? 0) + 1 : 0;
+        const dueAt = Math.max(at + plan.backoffMs, conclusiveAt);
+        return { number, kind, dueAt, callId: call?.id ?? '', reads: plan };
+      }
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  #approvalRequest(call: CallState, at: number, expiresAt: number): ApprovalRequest {
+    const { claim } = this.#turn.claimed;
+    return {
+      id: call.approval?.id ?? '',
+      conversationId: claim.conversationId,
+      turnId: claim.turnId,
+      callId: call.id,
+      tool: call.tool,
+      arguments: call.arguments,
+      actionHash: call.effect?.actionHash ?? '',
+      operation: call.effect?.operation ?? '',
+      reason: call.approval?.reason ?? '',
+      seen: call.approval?.seen,
+      requestedAt: at,
+      expiresAt,
+    };
+  }
+}
+
+const DEFAULT_TOOL_TIMEOUT_MS = 15_000;
+
+/** How many re-reads are left for an effect, and how far apart. */
+export function readPlan(tools: Toolbox, call: CallState | undefined): ReadPlan {
+  const verify = call && tools.find(call.tool)?.verify;
+  const done = call?.effect?.reads.length ?? 0;
+  return {
+    attempts: Math.max(1, (verify?.attempts ?? 4) - done),
+    backoffMs: verify?.backoffMs ?? 1_000,
+    maxBackoffMs: verify?.maxBackoffMs ?? 60_000,
+  };
+}
+
+function reservationOf(call: CallState, effect: PlannedEffect, validUntil?: number): Reservation {
+  return {
+    operation: effect.operation,
+    tool: call.tool,
+    resource: effect.resource,
+    occurrence: effect.occurrence,
+    actionHash: effect.actionHash,
+    callId: call.id,
+    arguments: call.arguments,
+    ...(effect.after === undefined ? {} : { after: effect.after }),
+    ...(validUntil === undefined ? {} : { validUntil }),
+  };
+}

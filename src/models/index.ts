@@ -1,0 +1,7 @@
+export {
+  scriptedModel,
+  scriptedSequence,
+  UnexpectedModelCallError,
+  type ScriptedAnswer,
+  type ScriptedModelOptions,
+} from './scripted/scripted-model.ts';

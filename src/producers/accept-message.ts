@@ -1,0 +1,21 @@
+import { InvalidInputError, ticketMessageSchema } from '../contracts/index.ts';
+import type { Accepted, Store } from '../store/index.ts';
+import type { Queues } from './queues.ts';
+
+/**
+ * Takes one message in. When this resolves the message is stored, as durably as Redis is configured; it will be
+ * answered even if the wake-up behind it got lost.
+ *
+ * @throws InvalidInputError naming the field that cannot be used
+ */
+export async function acceptMessage(store: Store, queues: Queues, input: unknown): Promise<Accepted> {
+  const message = ticketMessageSchema.safeParse(input);
+  if (!message.success) {
+    const [issue] = message.error.issues;
+    throw new InvalidInputError(issue?.path.join('.') || 'message', issue?.input, issue?.message ?? '');
+  }
+  const accepted = await store.acceptMessage(message.data);
+  // The reconciler pokes a conversation whose wake-up failed.
+  if (accepted.kind === 'accepted') await queues.poke('turns', accepted.conversationId).catch(() => {});
+  return accepted;
+}

@@ -1,0 +1,2 @@
+export { acceptMessage } from './accept-message.ts';
+export { childJobId, Queues } from './queues.ts';

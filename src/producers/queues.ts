@@ -1,0 +1,95 @@
+import { Queue, type Job, type JobsOptions } from 'bullmq';
+import { QUEUES, type ParkedChild, type Park, type QueueName } from '../contracts/index.ts';
+import { digest } from '../loop/index.ts';
+import type { Store } from '../store/index.ts';
+
+/** The job that waits for a park to be over has one name per turn and park, so adding it twice is adding it once. */
+export function childJobId(turnId: string, park: number): string {
+  return digest('park', turnId, String(park));
+}
+
+const GONE_WHEN_DONE = { removeOnComplete: true, removeOnFail: true } as const;
+const POKES = { ...GONE_WHEN_DONE, attempts: 1_000_000, stackTraceLimit: 0 } as const;
+
+/** The queues of all lanes. Jobs wake somebody up; what there is to do stands in the store. */
+export class Queues {
+  readonly #store: Store;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    for (const tag of store.tags()) {
+      for (const name of Object.values(QUEUES)) {
+        const queue = new Queue(name, {
+          connection: store.redis,
+          prefix: tag,
+          streams: { events: { maxLen: 100 } },
+        });
+        // Connection errors surface in the command that met them.
+        queue.on('error', () => {});
+        this.#queues.set(`${tag}:${name}`, queue);
+      }
+    }
+  }
+
+  of(name: QueueName, conversationId: string): Queue {
+    return this.inLane(name, this.#store.tagOf(conversationId));
+  }
+
+  inLane(name: QueueName, tag: string): Queue {
+    const queue = this.#queues.get(`${tag}:${QUEUES[name]}`);
+    if (queue === undefined) throw new RangeError(`no queue ${name} in lane ${tag}`);
+    return queue;
+  }
+
+  /**
+   * Wakes a conversation. At most one poke of it is live; one that arrives while a worker has the conversation is kept
+   * until that worker is done.
+   */
+  async poke(queue: 'turns' | 'deliveries', conversationId: string): Promise<void> {
+    await this.of(queue, conversationId).add(
+      'poke',
+      { conversationId },
+      { ...POKES, deduplication: { id: conversationId, keepLastIfActive: true } },
+    );
+  }
+
+  /** Adds what wakes a parked turn, as a child of the turn's job. */
+  async addChild(parent: Job, waiting: Omit<ParkedChild, 'park'>, park: Park): Promise<void> {
+    const queue = park.kind === 'approval' ? 'approvals' : 'verifications';
+    const { id } = parent;
+    if (id === undefined) throw new RangeError('a parent job has an id');
+    const options: JobsOptions = {
+      ...GONE_WHEN_DONE,
+      jobId: childJobId(waiting.turnId, park.number),
+      parent: { id, queue: parent.queueQualifiedName },
+      continueParentOnFailure: true,
+      delay: Math.max(0, park.dueAt - this.#store.clock().now()),
+      attempts: park.reads?.attempts ?? 1_000_000,
+      backoff: { type: 'custom' },
+      stackTraceLimit: 0,
+    };
+    await this.of(queue, waiting.conversationId).add(
+      park.kind,
+      { ...waiting, park: park.number },
+      options,
+    );
+  }
+
+  /** The job a park waits for, if it still exists. */
+  async child(waiting: ParkedChild, kind: Park['kind']): Promise<Job | undefined> {
+    const queue = this.of(kind === 'approval' ? 'approvals' : 'verifications', waiting.conversationId);
+    return queue.getJob(childJobId(waiting.turnId, waiting.park));
+  }
+
+  /** Runs what a park waits for now. Only a wake-up: whether there is anything to see stands in the store. */
+  async hurry(waiting: ParkedChild, kind: Park['kind']): Promise<void> {
+    const child = await this.child(waiting, kind);
+    // A child that is running, over or gone needs no hurrying.
+    await child?.promote().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+  }
+}

@@ -1,0 +1,1 @@
+export { loadSkill, loadSkillTool, type Skill } from './skill.ts';

@@ -1,0 +1,79 @@
+import {
+  acceptedMessageSchema,
+  approvalSchema,
+  parkSchema,
+  turnEventSchema,
+  verificationReadSchema,
+  type Approval,
+  type Fact,
+  type TurnEvent,
+} from '../contracts/index.ts';
+import { intentOf, type ClaimedTurn, type HistoryEntry } from '../loop/index.ts';
+
+/** Reads the answer of claim-turn. */
+export function readClaimedTurn(conversationId: string, reply: readonly unknown[]): ClaimedTurn {
+  const [, token, epoch, turnId, owner, head, mail, events, history, facts, approval] = reply;
+  const fields = hash(head);
+  const messages = strings(mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json)));
+  const intent = fields['intent'] || intentOf(conversationId, messages[0]?.id ?? '');
+  const parked = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : undefined;
+  const decided = readApproval(fields['approval'] ?? '', hash(approval));
+  return {
+    claim: { conversationId, turnId: String(turnId), token: String(token), intent },
+    epoch: Number(epoch),
+    intent,
+    owner: owner === 'human' ? 'human' : 'agent',
+    messages,
+    events: readEvents(strings(events)),
+    facts: Object.fromEntries(
+      Object.entries(hash(facts)).map(([resource, json]) => [resource, JSON.parse(json) as Fact]),
+    ),
+    history: strings(history).map((json) => JSON.parse(json) as HistoryEntry),
+    ...(parked === undefined ? {} : { park: parked, reads: readsOf(fields, parked.number) }),
+    ...(decided === undefined ? {} : { approval: decided }),
+    ...(fields['poisoned'] === '1' ? { poisoned: true } : {}),
+  };
+}
+
+export function readEvents(list: readonly string[]): TurnEvent[] {
+  return list.map((json) => turnEventSchema.parse(JSON.parse(json)));
+}
+
+/** The re-reads stored for a park, in the order they were made. */
+function readsOf(fields: Record<string, string>, park: number): NonNullable<ClaimedTurn['reads']> {
+  const prefix = `read:${park}:`;
+  return Object.entries(fields)
+    .filter(([field]) => field.startsWith(prefix))
+    .toSorted(([a], [b]) => Number(a.slice(prefix.length)) - Number(b.slice(prefix.length)))
+    .map(([, json]) => {
+      const { read, final } = JSON.parse(json) as { read: unknown; final: boolean };
+      return { read: verificationReadSchema.parse(read), final };
+    });
+}
+
+/** @param fields the flat hash of decide-approval.lua and park-turn.lua */
+export function readApproval(id: string, fields: Record<string, string>): Approval | undefined {
+  if (fields['request'] === undefined) return undefined;
+  const request = JSON.parse(fields['request']) as Record<string, unknown>;
+  const { status, by, decidedAt, comment } = fields;
+  return approvalSchema.parse({
+    ...request,
+    id,
+    status,
+    ...(status === 'pending' ? {} : { by, decidedAt: Number(decidedAt), comment }),
+  });
+}
+
+/** A flat Redis hash (or ioredis' object of it) as an object. */
+export function hash(flat: unknown): Record<string, string> {
+  if (!Array.isArray(flat)) return { ...(flat as Record<string, string>) };
+  const fields: Record<string, string> = {};
+  for (let index = 0; index < flat.length; index += 2) {
+    fields[String(flat[index])] = String(flat[index + 1]);
+  }
+  return fields;
+}
+
+function strings(list: unknown): string[] {
+  return Array.isArray(list) ? list.map(String) : [];
+}

@@ -1,0 +1,13 @@
+import { digest } from '../loop/index.ts';
+
+const READABLE = /^(?!x)[A-Za-z0-9._-]{1,64}$/;
+
+/** Our name of a thread: readable where the source's own id is safe in a key, a digest of it otherwise. */
+export function conversationIdOf(source: string, externalId: string): string {
+  return `${source}/${READABLE.test(externalId) ? externalId : digest(source, externalId)}`;
+}
+
+/** Names a message behind the intake. */
+export function messageIdOf(source: string, externalId: string, messageId: string): string {
+  return digest('message', source, externalId, messageId);
+}

@@ -1,0 +1,60 @@
+/**
+ * Every Redis key of ours, spelled once. All keys of a lane share its hash tag, so that one script may touch them all
+ * in a cluster: `{tk0}:<kind>:<id>` (or `{tk0}:<kind>` for the indexes). BullMQ's keys use the same tag as prefix.
+ *
+ * Durations: a key without a time-out lives until the step named here removes it.
+ */
+export const KEY_KINDS = {
+  /** hash, by conversation: open turn, claim token, epoch, owner, stuck counts. 90 days after the last commit. */
+  conv: 'conv',
+  /** list of AcceptedMessage, by conversation: accepted, not yet answered. Popped by commit-turn. */
+  mail: 'mail',
+  /** string, by message id: the conversation, then the turn. Without time-out until its turn has ended. */
+  msg: 'msg',
+  /** string, by delivery id of the source: a hand-over that was answered. `claimsMs`. */
+  recv: 'recv',
+  /** hash, by turn: head of the record. `turnsMs` after its end. */
+  turn: 'turn',
+  /** list of TurnEvent, by turn: the record. `turnsMs` after its end. */
+  events: 'events',
+  /** list of HistoryEntry, by conversation: what a model sees of earlier turns. As `conv`. */
+  hist: 'hist',
+  /** hash resource -> Fact, by conversation. As `conv`. */
+  facts: 'facts',
+  /** hash, by operation: one row of the ledger. `ledgerMs` once it is settled, without time-out while unknown. */
+  op: 'op',
+  /** sorted set of operations by time, by conversation. As `op`. */
+  ops: 'ops',
+  /** set of operations, by digest of conversation, tool and resource. As `op`. */
+  target: 'target',
+  /** hash, by approval. `turnsMs` after its turn ended. */
+  approval: 'approval',
+  /** sorted set of pending approvals by expiry. */
+  approvals: 'approvals',
+  /** hash, by delivery of ours. `turnsMs` after it was settled. */
+  delivery: 'delivery',
+  /** list of unsettled delivery ids, by conversation, oldest first. */
+  outbox: 'outbox',
+  /** sorted set of unclear deliveries by time, for an operator. */
+  unclear: 'unclear',
+  /** sorted set `t:<conversation>` and `d:<conversation>` by the time at which the reconciler should look. */
+  due: 'due',
+  /** sorted set of conversations with an open turn, by its start. */
+  open: 'open',
+  /** sorted set of ended turns by their end; pruned by age and count. */
+  ended: 'ended',
+  /** string, by worker process: set while it lives. Seconds. */
+  worker: 'worker',
+  /** hash: what was fixed at the first start, such as the number of lanes. */
+  meta: 'meta',
+} as const;
+export type KeyKind = keyof typeof KEY_KINDS;
+
+/** The hash tag of a lane; root of all its keys and prefix of its queues. */
+export function laneTag(prefix: string, lane: number): string {
+  return `{${prefix}${lane}}`;
+}
+
+export function key(tag: string, kind: KeyKind, id?: string): string {
+  return id === undefined ? `${tag}:${kind}` : `${tag}:${kind}:${id}`;
+}

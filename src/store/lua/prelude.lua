@@ -1,0 +1,68 @@
+-- Prepended to every script. KEYS[1] is the hash tag of the lane; all other keys derive from it (see keys.ts).
+
+local function key(kind, id)
+  if id then return KEYS[1] .. ':' .. kind .. ':' .. id end
+  return KEYS[1] .. ':' .. kind
+end
+
+-- Milliseconds since the epoch by Redis' own clock, moved by the offset a test may set.
+local function clock(offset)
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000) + (tonumber(offset) or 0)
+end
+
+-- True while the claim is the current one of the conversation and the turn is still its open turn.
+local function holds(conversation, token)
+  return redis.call('HGET', key('conv', conversation), 'token') == token
+end
+
+-- The record already ends where this step would end: a repeat of a step whose answer was lost.
+local function repeated(turn, seq, count)
+  return count > 0 and redis.call('LLEN', key('events', turn)) == seq + count
+end
+
+-- Appends events ARGV[first..] to the record; an unexpected length means two writers, which the token rules out.
+local function append(turn, seq, first, count)
+  local events = key('events', turn)
+  if redis.call('LLEN', events) ~= seq then
+    return redis.error_reply('TK_SEQ turn ' .. turn .. ' is not at event ' .. seq)
+  end
+  for index = first, first + count - 1 do redis.call('RPUSH', events, ARGV[index]) end
+end
+
+local LIVE = { attempted = true, applied = true, unknown = true, verified = true }
+
+-- Moves ledger rows to the status their turn has found. A verified row never moves again.
+local function move(moves, now, ledgerMs)
+  for _, change in ipairs(moves) do
+    local row = key('op', change.operation)
+    local status = redis.call('HGET', row, 'status')
+    if status and status ~= 'verified' then
+      redis.call('HSET', row, 'status', change.status)
+      if change.outcome then redis.call('HSET', row, 'outcome', change.outcome) end
+      if change.status == 'verified' then
+        redis.call('HSET', row, 'verifiedAt', now)
+      else
+        redis.call('HSET', row, 'settledAt', now)
+      end
+      if LIVE[change.status] and change.status ~= 'verified' then
+        redis.call('PERSIST', row)
+      else
+        redis.call('PEXPIRE', row, ledgerMs)
+      end
+    end
+  end
+end
+
+-- Writes delivery records that do not exist yet and queues them behind the conversation's earlier ones.
+local function deliver(conversation, deliveries, now, slackMs)
+  for _, delivery in ipairs(deliveries) do
+    local record = key('delivery', delivery.id)
+    if redis.call('EXISTS', record) == 0 then
+      redis.call('HSET', record, 'record', delivery.record, 'status', 'pending', 'attempts', 0,
+        'createdAt', now, 'conversation', conversation)
+      redis.call('RPUSH', key('outbox', conversation), delivery.id)
+      redis.call('ZADD', key('due'), now + slackMs, 'd:' .. conversation)
+    end
+  end
+end

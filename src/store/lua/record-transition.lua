@@ -1,0 +1,64 @@
+-- Puts the next events of a turn on record together with what they did to the ledger, right before an outside call.
+-- With a reservation it also writes the row of the effect that is about to be sent, if the ledger lets it run.
+-- KEYS  1 lane tag
+-- ARGV  1 conversation  2 turn  3 token  4 seq before  5 phase after  6 clock offset in ms  7 ledger time-out in ms
+--       8 slack in ms  9 moves, JSON [{operation, status, outcome?}]  10 reservation, JSON or ''  11.. events, JSON each
+-- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON}
+--       | {'refused', why, operation, status, valid until or '', outcome JSON or ''}
+-- Invariants: only the current claim writes; a refusal or a stop writes nothing; a repeat answers {'recorded'}.
+local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
+local seq, phase = tonumber(ARGV[4]), ARGV[5]
+local now, ledgerMs, slackMs = clock(ARGV[6]), ARGV[7], tonumber(ARGV[8])
+local moves = cjson.decode(ARGV[9])
+local first = 11
+local count = #ARGV - first + 1
+local conv = key('conv', conversation)
+
+if not holds(conversation, token) then return { 'lost-claim' } end
+if repeated(turn, seq, count) then return { 'recorded' } end
+local signal = redis.call('HGET', conv, 'signal')
+if signal and signal ~= '' then return { 'stopped', signal } end
+
+if ARGV[10] ~= '' then
+  local wanted = cjson.decode(ARGV[10])
+  local row = key('op', wanted.operation)
+  local known = redis.call('HMGET', row, 'status', 'actionHash', 'validUntil', 'outcome')
+  local function refused(why, operation, fields)
+    return { 'refused', why, operation, fields[1] or '', fields[3] or '', fields[4] or '' }
+  end
+  if known[1] and LIVE[known[1]] then
+    local why = known[2] == wanted.actionHash and 'duplicate' or 'conflict'
+    return refused(why, wanted.operation, known)
+  end
+  if wanted.after then
+    local earlier = redis.call('HMGET', key('op', wanted.after), 'status', 'tool')
+    if earlier[1] ~= 'verified' or earlier[2] ~= wanted.tool then
+      return refused('unknown_predecessor', wanted.after, earlier[1] and { earlier[1] } or {})
+    end
+  end
+  for _, other in ipairs(redis.call('SMEMBERS', key('target', wanted.target))) do
+    local fields = redis.call('HMGET', key('op', other), 'status', 'intent', 'validUntil', 'outcome')
+    if other ~= wanted.operation and fields[2] ~= wanted.intent and LIVE[fields[1] or ''] then
+      return refused('possible_repeat', other, fields)
+    end
+  end
+  if wanted.peek then return { 'recorded' } end
+  redis.call('HINCRBY', row, 'attempts', 1)
+  redis.call('HDEL', row, 'outcome', 'settledAt', 'verifiedAt')
+  redis.call('HSET', row, 'status', 'attempted', 'actionHash', wanted.actionHash, 'intent', wanted.intent,
+    'tool', wanted.tool, 'conversation', conversation, 'turn', turn, 'row', wanted.row, 'token', token,
+    'attemptedAt', now, 'validUntil', wanted.validUntil or '')
+  redis.call('PERSIST', row)
+  redis.call('SADD', key('target', wanted.target), wanted.operation)
+  redis.call('ZADD', key('ops', conversation), now, wanted.operation)
+  redis.call('PEXPIRE', key('target', wanted.target), ledgerMs)
+  redis.call('PEXPIRE', key('ops', conversation), ledgerMs)
+end
+
+local failed = append(turn, seq, first, count)
+if failed then return failed end
+move(moves, now, ledgerMs)
+redis.call('HSET', key('turn', turn), 'phase', phase, 'parkDueAt', '')
+redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0)
+redis.call('ZADD', key('due'), now + slackMs, 't:' .. conversation)
+return { 'recorded' }

@@ -1,0 +1,564 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import {
+  acceptedMessageSchema,
+  parkSchema,
+  type AcceptedMessage,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  type Delivery,
+  type EffectRefusal,
+  type EffectStatus,
+  type Park,
+  type TicketMessage,
+  type VerificationRead,
+} from '../contracts/index.ts';
+import {
+  currentCalls,
+  digest,
+  fold,
+  LostClaimError,
+  type CallState,
+  type Claim,
+  type Clock,
+  type ClaimedTurn,
+  type Commit,
+  type Recorded,
+  type Reservation,
+  type Signal,
+  type Transition,
+  type TurnStore,
+} from '../loop/index.ts';
+import { hash, readClaimedTurn, readEvents } from './claimed-turn.ts';
+import { conversationIdOf, messageIdOf } from './conversation-id.ts';
+import { LaneCountError, UnexpectedReplyError } from './errors.ts';
+import { key, laneTag } from './keys.ts';
+import { DEFAULT_RETENTION, type Retention } from './retention.ts';
+import { loadScripts, type ScriptArgument, type ScriptName } from './scripts.ts';
+
+export type StoreOptions = {
+  redis: Redis;
+  /** Hash tag prefix; the lane number follows it. Default `tk`. */
+  prefix?: string;
+  /** Default 1. */
+  lanes?: number;
+  retention?: Partial<Retention>;
+  /** Milliseconds added to Redis' clock; only tests set it. */
+  clockOffsetMs?: () => number;
+  /** After this long without any sign of life the reconciler looks at a conversation. Default 15,000. */
+  slackMs?: number;
+};
+
+export type Accepted = {
+  kind: 'accepted' | 'known';
+  conversationId: string;
+  /** Our name of the message. */
+  id: string;
+  /** The turn that answered it, once there is one. */
+  turnId?: string;
+};
+
+export type ClaimReply =
+  | { kind: 'empty' }
+  | { kind: 'parked' | 'held'; until: number }
+  | { kind: 'claimed'; turn: ClaimedTurn };
+
+export type ApprovalAnswer =
+  | { kind: 'not_found' }
+  | { kind: 'not_due'; expiresAt: number }
+  | {
+      kind: 'decided' | 'already';
+      status: ApprovalDecision;
+      by: string;
+      decidedAt: number;
+      comment: string;
+      conversationId: string;
+      turnId: string;
+    };
+
+export type ParkedTurn = {
+  turnId: string;
+  park: Park;
+  /** The job whose child wakes it. */
+  jobId: string;
+  /** What it waited for has happened. */
+  woken: boolean;
+  calls: readonly CallState[];
+  messages: readonly AcceptedMessage[];
+};
+
+export type DeliveryClaim =
+  | { kind: 'empty' }
+  | { kind: 'wait'; until: number }
+  | {
+      kind: 'send' | 'recheck';
+      delivery: Delivery;
+      source: string;
+      externalId: string;
+      attempts: number;
+      until: number;
+    };
+
+/** Claims without progress before a turn is given up: by workers that lived on, and by workers that were lost. */
+const STUCK_LIMIT = 10;
+const LOST_LIMIT = 25;
+const HISTORY_SHOWN = 20;
+
+/** The durable side of everything, on Redis. Each verb is one script: atomic, fenced by its token, safe to repeat. */
+export class Store implements TurnStore {
+  readonly redis: Redis;
+  readonly lanes: number;
+  readonly #prefix: string;
+  readonly #run: Record<ScriptName, (tag: string, ...args: ScriptArgument[]) => Promise<unknown>>;
+  readonly #retention: Retention;
+  readonly #offset: () => number;
+  readonly #slackMs: number;
+
+  constructor(options: StoreOptions) {
+    this.redis = options.redis;
+    this.lanes = options.lanes ?? 1;
+    this.#prefix = options.prefix ?? 'tk';
+    this.#run = loadScripts(options.redis);
+    this.#retention = { ...DEFAULT_RETENTION, ...options.retention };
+    this.#offset = options.clockOffsetMs ?? (() => 0);
+    this.#slackMs = options.slackMs ?? 15_000;
+  }
+
+  /** Fixes the number of lanes at the first start. @throws LaneCountError */
+  async open(): Promise<void> {
+    const meta = key(laneTag(this.#prefix, 0), 'meta');
+    await this.redis.hsetnx(meta, 'lanes', this.lanes);
+    const stored = Number(await this.redis.hget(meta, 'lanes'));
+    if (stored !== this.lanes) throw new LaneCountError(stored, this.lanes);
+  }
+
+  tags(): string[] {
+    return Array.from({ length: this.lanes }, (_, lane) => laneTag(this.#prefix, lane));
+  }
+
+  /** The hash tag of the lane a conversation lives in. */
+  tagOf(conversationId: string): string {
+    if (this.lanes === 1) return laneTag(this.#prefix, 0);
+    const hash = createHash('sha256').update(conversationId).digest().readUInt32BE(0);
+    return laneTag(this.#prefix, hash % this.lanes);
+  }
+
+  clock(): Clock {
+    return { now: () => Date.now() + this.#offset() };
+  }
+
+  // --- intake -------------------------------------------------------------------------------------------------------
+
+  async acceptMessage(message: TicketMessage): Promise<Accepted> {
+    const { source, conversationId: externalId, deliveryId } = message;
+    const conversationId = conversationIdOf(source, externalId);
+    const id = messageIdOf(source, externalId, message.messageId);
+    const { messageId, text, requester, subject, channel } = message;
+    const reply = await this.#call(
+      'accept-message',
+      conversationId,
+      conversationId,
+      id,
+      deliveryId === undefined ? '' : digest('delivery', source, deliveryId),
+      JSON.stringify({ id, messageId, text, requester, subject, channel }),
+      this.#retention.claimsMs,
+      this.#slackMs,
+      this.#offset(),
+      source,
+      externalId,
+    );
+    if (reply[0] === 'accepted') return { kind: 'accepted', conversationId, id };
+    if (reply[0] !== 'known') throw new UnexpectedReplyError('accept-message', reply);
+    const turnId = asText(reply[1]);
+    return { kind: 'known', conversationId, id, ...(turnId === '' ? {} : { turnId }) };
+  }
+
+  // --- turns --------------------------------------------------------------------------------------------------------
+
+  /** Claims a conversation for one worker. A repeat with the same nonce gets the same claim. */
+  async claimTurn(
+    conversationId: string,
+    claimer: { jobId: string; workerId: string; nonce?: string },
+  ): Promise<ClaimReply> {
+    const reply = await this.#call(
+      'claim-turn',
+      conversationId,
+      conversationId,
+      claimer.nonce ?? randomBytes(9).toString('base64url'),
+      randomUUID(),
+      claimer.jobId,
+      claimer.workerId,
+      HISTORY_SHOWN,
+      this.#slackMs,
+      this.#offset(),
+      STUCK_LIMIT,
+      LOST_LIMIT,
+    );
+    switch (reply[0]) {
+      case 'empty':
+        return { kind: 'empty' };
+      case 'parked':
+      case 'held':
+        return { kind: reply[0], until: Number(reply[1]) };
+      case 'claimed':
+        return { kind: 'claimed', turn: readClaimedTurn(conversationId, reply) };
+      default:
+        throw new UnexpectedReplyError('claim-turn', reply);
+    }
+  }
+
+  async record(claim: Claim, transition: Transition, reservation?: Reservation): Promise<Recorded> {
+    const { conversationId } = claim;
+    const wanted = reservation === undefined ? '' : this.#reservation(claim, reservation, false);
+    const reply = await this.#transition('record-transition', claim, transition, [
+      JSON.stringify(transition.moves.map(moveArgument)),
+      wanted,
+    ]);
+    switch (reply[0]) {
+      case 'recorded':
+        return { kind: 'recorded' };
+      case 'stopped':
+        return { kind: 'stopped', signal: JSON.parse(asText(reply[1])) as Signal };
+      case 'refused':
+        return { kind: 'refused', refusal: readRefusal(reply) };
+      case 'lost-claim':
+        throw new LostClaimError(conversationId);
+      default:
+        throw new UnexpectedReplyError('record-transition', reply);
+    }
+  }
+
+  async peekEffect(
+    claim: Claim,
+    reservation: Omit<Reservation, 'callId' | 'arguments'>,
+  ): Promise<EffectRefusal | undefined> {
+    const full = { ...reservation, callId: '', arguments: null };
+    const nothing: Transition = { seq: 0, events: [], phase: 'queued', moves: [] };
+    const reply = await this.#transition('record-transition', claim, nothing, [
+      '[]',
+      this.#reservation(claim, full, true),
+    ]);
+    if (reply[0] === 'refused') return readRefusal(reply);
+    if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
+    return undefined;
+  }
+
+  async park(
+    claim: Claim,
+    transition: Transition,
+    wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
+  ): Promise<void> {
+    const reply = await this.#transition('park-turn', claim, transition, [
+      JSON.stringify(transition.moves.map(moveArgument)),
+      JSON.stringify(wait.park),
+      wait.approval?.id ?? '',
+      wait.approval === undefined ? '' : JSON.stringify(wait.approval),
+      JSON.stringify(wait.deliveries.map(deliveryArgument)),
+    ]);
+    if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
+    if (reply[0] !== 'parked') throw new UnexpectedReplyError('park-turn', reply);
+  }
+
+  async commit(
+    claim: Claim,
+    transition: Transition,
+    commit: Commit,
+  ): Promise<{ waiting: number }> {
+    const { conversationId, turnId, token } = claim;
+    const kept = this.#retention;
+    const facts = Object.entries(commit.facts).flatMap(([resource, fact]) => [
+      resource,
+      JSON.stringify(fact),
+    ]);
+    const reply = await this.#call(
+      'commit-turn',
+      conversationId,
+      conversationId,
+      turnId,
+      token,
+      transition.seq,
+      this.#offset(),
+      kept.ledgerMs,
+      this.#slackMs,
+      JSON.stringify(transition.moves.map(moveArgument)),
+      commit.ending.outcome,
+      commit.ending.reason,
+      JSON.stringify(commit.history),
+      JSON.stringify(commit.deliveries.map(deliveryArgument)),
+      JSON.stringify(facts),
+      commit.handsOver ? '1' : '',
+      kept.turnsMs,
+      kept.claimsMs,
+      kept.conversationMs,
+      kept.historyKept,
+      kept.turnsKept,
+      ...transition.events.map((event) => JSON.stringify(event)),
+    );
+    if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
+    if (reply[0] !== 'committed') throw new UnexpectedReplyError('commit-turn', reply);
+    return { waiting: Number(reply[1]) };
+  }
+
+  /** The claimer's own code failed: counts it and says when the turn may be tried again. */
+  async releaseClaim(claim: Claim): Promise<{ until: number; stuck: number } | undefined> {
+    const reply = await this.#call(
+      'release-claim',
+      claim.conversationId,
+      claim.conversationId,
+      claim.token,
+      this.#offset(),
+      STUCK_LIMIT,
+      this.#slackMs,
+    );
+    if (reply[0] === 'lost-claim') return undefined;
+    return { until: Number(reply[1]), stuck: Number(reply[2]) };
+  }
+
+  // --- what wakes a parked turn -------------------------------------------------------------------------------------
+
+  async recordVerdict(
+    waiting: { conversationId: string; turnId: string; park: number },
+    number: number,
+    read: VerificationRead,
+    final: boolean,
+  ): Promise<'recorded' | 'stale'> {
+    const { conversationId, turnId, park } = waiting;
+    const reply = await this.#call(
+      'record-verdict',
+      conversationId,
+      conversationId,
+      turnId,
+      park,
+      number,
+      JSON.stringify({ read, final }),
+    );
+    return reply[0] === 'recorded' ? 'recorded' : 'stale';
+  }
+
+  /** One decision for ever, whoever comes first: a person or the clock. */
+  async decideApproval(
+    approvalId: string,
+    decision: ApprovalDecision,
+    by: string,
+    comment = '',
+  ): Promise<ApprovalAnswer> {
+    for (const tag of this.tags()) {
+      const reply = list(
+        await this.#run['decide-approval'](
+          tag,
+          approvalId,
+          decision,
+          by,
+          comment,
+          this.#offset(),
+          this.#slackMs,
+        ),
+      );
+      if (reply[0] === 'not-found') continue;
+      if (reply[0] === 'not-due') return { kind: 'not_due', expiresAt: Number(reply[1]) };
+      return {
+        kind: reply[0] === 'decided' ? 'decided' : 'already',
+        status: asText(reply[1]) as ApprovalDecision,
+        by: asText(reply[2]),
+        decidedAt: Number(reply[3]),
+        comment: asText(reply[4]),
+        conversationId: asText(reply[5]),
+        turnId: asText(reply[6]),
+      };
+    }
+    return { kind: 'not_found' };
+  }
+
+  /**
+   * The open turn of a conversation, if it is parked; with `turnId` and `park` only if it still waits in that park.
+   * What it waits for is folded from its record, so that jobs need to carry ids only.
+   */
+  async parkedTurn(
+    conversationId: string,
+    turnId?: string,
+    park?: number,
+  ): Promise<ParkedTurn | undefined> {
+    const tag = this.tagOf(conversationId);
+    const open = await this.redis.hget(key(tag, 'conv', conversationId), 'turn');
+    if (open === null || (turnId !== undefined && open !== turnId)) return undefined;
+    const [head, events, mail] = await Promise.all([
+      this.redis.hgetall(key(tag, 'turn', open)),
+      this.redis.lrange(key(tag, 'events', open), 0, -1),
+      this.redis.lrange(key(tag, 'mail', conversationId), 0, 0),
+    ]);
+    const fields = hash(head);
+    if (!fields['parkDueAt'] || (park !== undefined && Number(fields['parkNumber']) !== park)) {
+      return undefined;
+    }
+    return {
+      turnId: open,
+      park: parkSchema.parse(JSON.parse(fields['park'] ?? '')),
+      jobId: fields['job'] ?? '',
+      woken: fields['woken'] === '1',
+      calls: currentCalls(fold(readEvents(events))),
+      messages: mail.map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
+    };
+  }
+
+  // --- deliveries ---------------------------------------------------------------------------------------------------
+
+  async claimDelivery(
+    conversationId: string,
+    token: string,
+    sendTimeoutMs: number,
+  ): Promise<DeliveryClaim> {
+    const reply = await this.#call(
+      'claim-delivery',
+      conversationId,
+      conversationId,
+      token,
+      sendTimeoutMs,
+      this.#slackMs,
+      this.#offset(),
+    );
+    const kind = reply[0];
+    if (kind === 'empty') return { kind };
+    if (kind === 'wait') return { kind, until: Number(reply[1]) };
+    if (kind !== 'send' && kind !== 'recheck') throw new UnexpectedReplyError('claim-delivery', reply);
+    return {
+      kind,
+      delivery: JSON.parse(asText(reply[2])) as Delivery,
+      source: asText(reply[3]),
+      externalId: asText(reply[4]),
+      attempts: Number(reply[5]),
+      until: Number(reply[6]),
+    };
+  }
+
+  /** @throws LostClaimError when another worker took the delivery over */
+  async settleDelivery(
+    conversationId: string,
+    deliveryId: string,
+    token: string,
+    settled:
+      | { status: 'sent'; targetId: string }
+      | { status: 'unknown' | 'dropped'; reason: string }
+      | { status: 'pending'; reason: string; notBefore: number },
+  ): Promise<{ left: number }> {
+    const reply = await this.#call(
+      'settle-delivery',
+      conversationId,
+      conversationId,
+      deliveryId,
+      token,
+      settled.status,
+      settled.status === 'sent' ? settled.targetId : settled.reason,
+      settled.status === 'pending' ? settled.notBefore : 0,
+      this.#retention.turnsMs,
+      this.#slackMs,
+      this.#offset(),
+    );
+    if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
+    return { left: Number(reply[1]) };
+  }
+
+  // --- repair -------------------------------------------------------------------------------------------------------
+
+  /** What is overdue in a lane: conversations whose turn, or whose delivery, nobody has moved for a while. */
+  async takeDue(
+    tag: string,
+    count: number,
+    holdMs: number,
+  ): Promise<{ kind: 'turn' | 'delivery'; conversationId: string }[]> {
+    const due = list(await this.#run['take-due'](tag, count, holdMs, this.#offset()));
+    return due.map(asText).map((member) => ({
+      kind: member.startsWith('d:') ? 'delivery' : 'turn',
+      conversationId: member.slice(2),
+    }));
+  }
+
+  /** A sign of life of a worker process. */
+  async beat(workerId: string, ttlMs: number): Promise<void> {
+    await Promise.all(this.tags().map((tag) => this.redis.set(key(tag, 'worker', workerId), '1', 'PX', ttlMs)));
+  }
+
+  async forgetWorker(workerId: string): Promise<void> {
+    await Promise.all(this.tags().map((tag) => this.redis.del(key(tag, 'worker', workerId))));
+  }
+
+  // --- parts --------------------------------------------------------------------------------------------------------
+
+  async #call(
+    script: ScriptName,
+    conversationId: string,
+    ...args: ScriptArgument[]
+  ): Promise<unknown[]> {
+    return list(await this.#run[script](this.tagOf(conversationId), ...args));
+  }
+
+  #transition(
+    script: 'record-transition' | 'park-turn',
+    claim: Claim,
+    transition: Transition,
+    args: ScriptArgument[],
+  ): Promise<unknown[]> {
+    return this.#call(
+      script,
+      claim.conversationId,
+      claim.conversationId,
+      claim.turnId,
+      claim.token,
+      transition.seq,
+      transition.phase,
+      this.#offset(),
+      this.#retention.ledgerMs,
+      this.#slackMs,
+      ...args,
+      ...transition.events.map((event) => JSON.stringify(event)),
+    );
+  }
+
+  #reservation(claim: Claim, reservation: Reservation, peek: boolean): string {
+    const { operation, tool, resource, occurrence, actionHash, callId, validUntil } = reservation;
+    const { conversationId, turnId, intent } = claim;
+    return JSON.stringify({
+      operation,
+      tool,
+      actionHash,
+      intent,
+      after: reservation.after,
+      validUntil: validUntil === undefined ? undefined : String(validUntil),
+      target: digest('target', conversationId, tool, resource),
+      row: JSON.stringify({ resource, occurrence, turnId, callId, arguments: reservation.arguments }),
+      ...(peek ? { peek } : {}),
+    });
+  }
+}
+
+function moveArgument(move: { operation: string; status: EffectStatus; outcome?: unknown }) {
+  const { operation, status, outcome } = move;
+  return { operation, status, ...(outcome === undefined ? {} : { outcome: JSON.stringify(outcome) }) };
+}
+
+function deliveryArgument(delivery: Delivery): { id: string; record: string } {
+  return { id: delivery.id, record: JSON.stringify(delivery) };
+}
+
+function readRefusal(reply: readonly unknown[]): EffectRefusal {
+  const [, why, operation, status, validUntil, outcome] = reply.map(asText);
+  const refusal = why as EffectRefusal['refusal'];
+  if (status === undefined || status === '') return { refusal };
+  return {
+    refusal,
+    earlier: {
+      operation: operation ?? '',
+      status: status as EffectStatus,
+      ...(validUntil ? { validUntil: Number(validUntil) } : {}),
+      ...(outcome ? { outcome: JSON.parse(outcome) as unknown } : {}),
+    },
+  };
+}
+
+function list(reply: unknown): unknown[] {
+  if (!Array.isArray(reply)) throw new UnexpectedReplyError('a script', reply);
+  return reply;
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+}

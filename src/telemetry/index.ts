@@ -1,0 +1,11 @@
+export { REDACTED_PATHS, redactText } from './redaction.ts';
+export { stepLog } from './step-log.ts';
+export {
+  OpenSpanError,
+  traceOf,
+  TurnTrace,
+  type Attributes,
+  type Span,
+  type SpanKind,
+  type SpanStatus,
+} from './trace.ts';

@@ -1,0 +1,175 @@
+import type {
+  CallResult,
+  Observation,
+  ToolContext,
+  ToolContract,
+  VerificationRead,
+} from '../contracts/index.ts';
+import { canonicalJson, sha256 } from '../loop/index.ts';
+import type { CallContext, CallState, Clock, Toolbox, ToolDescription } from '../loop/index.ts';
+import { ToolRefusal, ToolUnavailable } from './errors.ts';
+import type { ToolRegistry } from './registry.ts';
+
+/** Largest tool result that is stored and shown whole, in bytes of canonical JSON. */
+export const MAX_OBSERVATION_BYTES = 16_384;
+
+/**
+ * Runs tools and settles every call, whatever the tool does: an answer, a refusal, a failure, or `unknown`. The texts
+ * are ours: neither the model nor the tool gets to word how a call went.
+ */
+export class ToolExecutor implements Toolbox {
+  readonly #registry: ToolRegistry;
+  readonly #clock: Clock;
+
+  constructor(registry: ToolRegistry, clock: Clock) {
+    this.#registry = registry;
+    this.#clock = clock;
+  }
+
+  find(name: string): ToolContract | undefined {
+    return this.#registry.find(name);
+  }
+
+  descriptions(): readonly ToolDescription[] {
+    return this.#registry.descriptions;
+  }
+
+  async call(call: CallState, context: CallContext): Promise<CallResult> {
+    const { contract, input } = this.#prepared(call);
+    const name = contract.name;
+    const answer = await this.#within(context, (full) => contract.run(input, full));
+    if (answer.kind === 'answered') {
+      const output = contract.output.safeParse(answer.value);
+      if (!output.success) return this.#unusable(contract);
+      const owner = contract.owner?.(output.data);
+      if (owner !== undefined && owner !== context.principal.id) {
+        return {
+          kind: 'rejected',
+          check: 'authorization',
+          code: 'not_yours',
+          message: 'this record does not belong to the requester; its content is withheld.',
+        };
+      }
+      return { kind: 'ok', observation: this.#observation(call.id, name, output.data) };
+    }
+    if (answer.kind === 'threw' && answer.error instanceof ToolRefusal) {
+      const { code, message } = answer.error;
+      return { kind: 'refused', code, message: `${name} refused: ${message}` };
+    }
+    if (answer.kind === 'threw' && answer.error instanceof ToolUnavailable) {
+      const { code } = answer.error;
+      return { kind: 'failed', code, message: `${name} is unavailable (${code}).`, transient: true };
+    }
+    const code = answer.kind === 'timed_out' ? 'timed_out' : 'no_answer';
+    return contract.effect === 'write'
+      ? { kind: 'unknown', code, message: `${name} gave no answer; whether it happened is not known.` }
+      : { kind: 'failed', code, message: `${name} gave no usable answer.`, transient: true };
+  }
+
+  async verify(call: CallState, context: CallContext): Promise<VerificationRead> {
+    const { contract, input } = this.#prepared(call);
+    const { verify } = contract;
+    const startedAt = this.#clock.now();
+    if (verify === undefined) return { verdict: 'unknown', at: startedAt, latencyMs: 0 };
+    // The answer itself is the evidence of the lowest level; without one the system must be asked after all.
+    const answer: Answer =
+      verify.level === 'schema' && call.result?.kind === 'ok'
+        ? { kind: 'answered', value: call.result.observation.data }
+        : await this.#within(context, (full) => verify.read(input, full));
+    const at = this.#clock.now();
+    const latencyMs = at - startedAt;
+    if (answer.kind !== 'answered') return { verdict: 'unknown', at, latencyMs };
+    const verdict = verify.landed(answer.value, input, context.operation);
+    const observation = this.#observation(call.id, `reread:${contract.name}`, answer.value);
+    // A read proves something about the moment it was sent, not about the one it came back.
+    return { verdict, at: startedAt, observation, latencyMs };
+  }
+
+  async approvalState(
+    call: CallState,
+    context: CallContext,
+  ): Promise<{ ok: true; state: unknown } | { ok: false; code: string; message: string }> {
+    const { contract, input } = this.#prepared(call);
+    const read = contract.approvalState;
+    if (read === undefined) return { ok: true, state: null };
+    const answer = await this.#within(context, (full) => read(input, full));
+    return answer.kind === 'answered'
+      ? { ok: true, state: answer.value }
+      : {
+          ok: false,
+          code: 'state_unreadable',
+          message: 'the state a person would have to see cannot be read now.',
+        };
+  }
+
+  #prepared(call: CallState): { contract: ToolContract; input: unknown } {
+    const contract = this.#registry.find(call.tool);
+    if (contract === undefined) throw new RangeError(`there is no tool ${call.tool}`);
+    return { contract, input: contract.input.parse(call.arguments) };
+  }
+
+  /** Waits for a tool no longer than its validity; a tool that ignores the abort signal is left behind. */
+  async #within(
+    context: CallContext,
+    run: (full: ToolContext) => Promise<unknown>,
+  ): Promise<Answer> {
+    const abort = new AbortController();
+    const { promise: timedOut, resolve } = Promise.withResolvers<Answer>();
+    const timer = setTimeout(
+      () => {
+        abort.abort(new Error('timed out'));
+        resolve({ kind: 'timed_out' });
+      },
+      Math.max(0, context.validUntil - this.#clock.now()),
+    );
+    const settled = run({ ...context, signal: abort.signal }).then(
+      (value): Answer => ({ kind: 'answered', value }),
+      (error: unknown): Answer =>
+        abort.signal.aborted ? { kind: 'timed_out' } : { kind: 'threw', error },
+    );
+    try {
+      return await Promise.race([settled, timedOut]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** An answer that breaks its contract proves nothing: a write may have happened all the same. */
+  #unusable(contract: ToolContract): CallResult {
+    const code = 'invalid_output';
+    return contract.effect === 'write'
+      ? {
+          kind: 'unknown',
+          code,
+          message: `${contract.name} answered something unreadable; whether it happened is not known.`,
+        }
+      : {
+          kind: 'failed',
+          code,
+          message: `${contract.name} answered something unreadable.`,
+          transient: false,
+        };
+  }
+
+  #observation(callId: string, provenance: string, data: unknown): Observation {
+    const json = canonicalJson(data);
+    const size = Buffer.byteLength(json);
+    const base = {
+      callId,
+      provenance,
+      trust: 'untrusted',
+      at: this.#clock.now(),
+      size,
+      hash: sha256(json).slice(0, 16),
+    } as const;
+    if (size <= MAX_OBSERVATION_BYTES) return { ...base, data };
+    const shown = Math.floor(MAX_OBSERVATION_BYTES / 4);
+    const cut = `${json.slice(0, shown)} [cut: ${shown} of ${json.length} characters shown]`;
+    return { ...base, data: cut, truncated: true };
+  }
+}
+
+type Answer =
+  | { kind: 'answered'; value: unknown }
+  | { kind: 'threw'; error: unknown }
+  | { kind: 'timed_out' };

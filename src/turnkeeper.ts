@@ -1,0 +1,49 @@
+import pino, { type Logger } from 'pino';
+import type { Agent } from './config/index.ts';
+import type { TicketMessage } from './contracts/index.ts';
+import { acceptMessage, Queues } from './producers/index.ts';
+import { connect, Store, type Accepted, type StoreOptions } from './store/index.ts';
+import { WorkerHost, type WorkerHostOptions } from './workers/index.ts';
+
+export type TurnkeeperOptions = Omit<StoreOptions, 'redis'> & {
+  agent: Agent;
+  redisUrl: string;
+  logger?: Logger;
+};
+
+/** A running Turnkeeper: hand messages in, and start workers in as many processes as you like. */
+export type Turnkeeper = {
+  store: Store;
+  queues: Queues;
+  accept(message: TicketMessage): Promise<Accepted>;
+  startWorkers(
+    options?: Omit<WorkerHostOptions, 'store' | 'queues' | 'agent' | 'logger'>,
+  ): Promise<WorkerHost>;
+  close(): Promise<void>;
+};
+
+/** Connects everything. @throws LaneCountError when the number of lanes is not the one this Redis was started with */
+export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turnkeeper> {
+  const { agent, redisUrl, logger = pino({ level: 'silent' }), ...storeOptions } = options;
+  const redis = connect(redisUrl);
+  const store = new Store({ redis, ...storeOptions });
+  await store.open();
+  const queues = new Queues(store);
+  const hosts: WorkerHost[] = [];
+  return {
+    store,
+    queues,
+    accept: (message) => acceptMessage(store, queues, message),
+    async startWorkers(hostOptions = {}) {
+      const host = new WorkerHost({ ...hostOptions, store, queues, agent, logger });
+      await host.ready();
+      hosts.push(host);
+      return host;
+    },
+    async close() {
+      await Promise.all(hosts.map((host) => host.close()));
+      await queues.close();
+      await redis.quit();
+    },
+  };
+}

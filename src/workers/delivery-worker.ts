@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { Worker, type Job } from 'bullmq';
+import type { Logger } from 'pino';
+import { pokeSchema, QUEUES, type DeliveryTarget, type OutgoingMessage } from '../contracts/index.ts';
+import { LostClaimError } from '../loop/index.ts';
+import type { DeliveryClaim, Store } from '../store/index.ts';
+import { delay } from './settle.ts';
+import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
+
+export type DeliveryWorkerOptions = {
+  store: Store;
+  target: DeliveryTarget;
+  logger: Logger;
+  concurrency: number;
+  /** How long one send may take; until then nobody else looks at the delivery. Milliseconds. */
+  sendTimeoutMs: number;
+};
+
+/** After this many sends that certainly did not arrive, an operator decides. */
+const MAX_ATTEMPTS = 12;
+const LONGEST_BACK_OFF_MS = 300_000;
+
+/**
+ * Sends what committed turns left in a conversation's outbox, in order, one at a time. The target has no idempotency
+ * key: nothing is sent a second time without a re-read in between.
+ */
+export function startDeliveryWorker(options: DeliveryWorkerOptions, tag: string): Worker {
+  const worker = new Worker(QUEUES.deliveries, (job, token) => sendAll(options, job, token ?? ''), {
+    ...WORKER_OPTIONS,
+    connection: options.store.redis,
+    prefix: tag,
+    concurrency: options.concurrency,
+  });
+  logErrors(worker, options.logger);
+  return worker;
+}
+
+async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: string): Promise<void> {
+  const { store, sendTimeoutMs, logger } = options;
+  const { conversationId } = pokeSchema.parse(job.data);
+  const token = randomUUID();
+  for (;;) {
+    const claim = await store.claimDelivery(conversationId, token, sendTimeoutMs);
+    if (claim.kind === 'empty') return;
+    if (claim.kind === 'wait') return delay({ job, token: jobToken }, claim.until);
+    try {
+      const retryAt = await deliver(options, conversationId, token, claim);
+      if (retryAt !== undefined) return await delay({ job, token: jobToken }, retryAt);
+    } catch (error) {
+      if (!(error instanceof LostClaimError)) throw error;
+      logger.warn({ conversationId, deliveryId: claim.delivery.id }, 'delivery claim lost');
+      return;
+    }
+  }
+}
+
+/** One step with the oldest delivery; answers when to come back if it is not settled. */
+async function deliver(
+  { store, target, logger }: DeliveryWorkerOptions,
+  conversationId: string,
+  token: string,
+  claim: Extract<DeliveryClaim, { kind: 'send' | 'recheck' }>,
+): Promise<number | undefined> {
+  const { delivery, source, externalId, attempts, until } = claim;
+  const { id, kind, text, turnId } = delivery;
+  const message: OutgoingMessage = { source, externalId, kind, text, reference: id };
+  const settle = async (settled: Parameters<Store['settleDelivery']>[3]): Promise<undefined> => {
+    await store.settleDelivery(conversationId, id, token, settled);
+    logger.info({ conversationId, turnId, deliveryId: id, kind, status: settled.status }, 'delivery');
+  };
+  const tryAgain = async (reason: string): Promise<number | undefined> => {
+    if (attempts >= MAX_ATTEMPTS) return settle({ status: 'unknown', reason });
+    const notBefore = store.clock().now() + Math.min(LONGEST_BACK_OFF_MS, 250 * 2 ** attempts);
+    await settle({ status: 'pending', reason, notBefore });
+    return notBefore;
+  };
+
+  if (claim.kind === 'recheck') {
+    const found = await target.find(message);
+    if (found.kind === 'found') return settle({ status: 'sent', targetId: found.targetId });
+    // Not there, and the time of the earlier send is over: pending again, so that the next claim sends it.
+    if (found.kind === 'absent') return tryAgain('not_found_on_reread');
+    return until;
+  }
+  const result = await target.send(message, until);
+  switch (result.kind) {
+    case 'sent':
+      return settle({ status: 'sent', targetId: result.targetId });
+    case 'refused':
+      return settle({ status: 'unknown', reason: result.reason });
+    case 'not_sent':
+      return tryAgain(result.reason);
+    case 'unknown':
+      // Once its time is over, a re-read tells.
+      return until;
+    default:
+      return result satisfies never;
+  }
+}

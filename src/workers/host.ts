@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { Worker } from 'bullmq';
+import type { Logger } from 'pino';
+import type { Agent } from '../config/index.ts';
+import type { Queues } from '../producers/index.ts';
+import { loadSkillTool } from '../skills/index.ts';
+import type { Store } from '../store/index.ts';
+import type { TurnTrace } from '../telemetry/index.ts';
+import { ToolExecutor, ToolRegistry } from '../tools/index.ts';
+import { startApprovalWorker } from './approval-worker.ts';
+import { startDeliveryWorker } from './delivery-worker.ts';
+import { Reconciler } from './reconciler.ts';
+import { TurnWorker } from './turn-worker.ts';
+import { startVerificationWorker } from './verification-worker.ts';
+
+export type WorkerHostOptions = {
+  store: Store;
+  queues: Queues;
+  agent: Agent;
+  logger: Logger;
+  /** Conversations worked on at a time, per lane. Default 10. */
+  concurrency?: number;
+  /** Messages answered per wake-up before the slot goes to another conversation. Default 10. */
+  messagesPerWakeUp?: number;
+  /** Default: true unless NODE_ENV is production; the caller decides. */
+  strictTraces?: boolean;
+  /** Milliseconds. Default 10,000. */
+  sendTimeoutMs?: number;
+  /** Milliseconds between two looks of the reconciler. Default 2,000. */
+  reconcileEveryMs?: number;
+  onTrace?: (turnId: string, trace: TurnTrace) => void;
+};
+
+const BEAT_MS = 1_000;
+const BEAT_TTL_MS = 3_000;
+
+/** Tools of the agent plus the built-in ones, complete or refused. @throws IncompleteToolError */
+export function toolsOf(agent: Agent, store: Store): ToolExecutor {
+  const builtIn = agent.skills.length > 0 ? [loadSkillTool(agent.skills)] : [];
+  return new ToolExecutor(new ToolRegistry([...agent.tools, ...builtIn]), store.clock());
+}
+
+/** All duties of one worker process. Stateless: add processes to go faster. */
+export class WorkerHost {
+  readonly workerId = randomUUID();
+  readonly #options: WorkerHostOptions;
+  readonly #turnWorkers: TurnWorker[];
+  readonly #workers: Worker[];
+  readonly #reconciler: Reconciler;
+  readonly #beat: NodeJS.Timeout;
+
+  /** @throws IncompleteToolError when a tool lacks part of its contract */
+  constructor(options: WorkerHostOptions) {
+    this.#options = options;
+    const { store, queues, agent, logger, concurrency = 10 } = options;
+    const tools = toolsOf(agent, store);
+    const lanes = store.tags();
+    const shared = { store, logger, concurrency };
+    this.#turnWorkers = lanes.map(
+      (tag) =>
+        new TurnWorker(
+          {
+            ...shared,
+            queues,
+            agent,
+            tools,
+            workerId: this.workerId,
+            messagesPerWakeUp: options.messagesPerWakeUp ?? 10,
+            strictTraces: options.strictTraces ?? true,
+            ...(options.onTrace === undefined ? {} : { onTrace: options.onTrace }),
+          },
+          tag,
+        ),
+    );
+    const sendTimeoutMs = options.sendTimeoutMs ?? 10_000;
+    this.#workers = lanes.flatMap((tag) => [
+      startVerificationWorker({ ...shared, tools }, tag),
+      startApprovalWorker(shared, tag),
+      startDeliveryWorker({ ...shared, target: agent.target, sendTimeoutMs }, tag),
+    ]);
+    const intervalMs = options.reconcileEveryMs ?? 2_000;
+    this.#reconciler = new Reconciler({ store, queues, logger, intervalMs });
+    this.#reconciler.start();
+    this.#beat = setInterval(() => this.#giveSign(), BEAT_MS);
+    this.#giveSign();
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all([
+      ...this.#turnWorkers.map((worker) => worker.ready()),
+      ...this.#workers.map((worker) => worker.waitUntilReady()),
+    ]);
+  }
+
+  /** Takes nothing new and finishes or parks what is at hand; after the grace the rest is left to other workers. */
+  async close(graceMs = 10_000): Promise<void> {
+    const { store } = this.#options;
+    clearInterval(this.#beat);
+    await this.#reconciler.stop();
+    const all = [...this.#turnWorkers, ...this.#workers];
+    const { promise: graceIsOver, resolve } = Promise.withResolvers<'over'>();
+    const timer = setTimeout(() => resolve('over'), graceMs);
+    const closed = Promise.all(all.map((worker) => worker.close()));
+    if ((await Promise.race([closed, graceIsOver])) === 'over') {
+      await Promise.all(all.map((worker) => worker.close(true)));
+    }
+    clearTimeout(timer);
+    await store.forgetWorker(this.workerId);
+  }
+
+  #giveSign(): void {
+    const { store, logger } = this.#options;
+    store.beat(this.workerId, BEAT_TTL_MS).catch((error: unknown) => {
+      logger.warn({ error }, 'no sign of life given');
+    });
+  }
+}

@@ -1,0 +1,2 @@
+export { toolsOf, WorkerHost, type WorkerHostOptions } from './host.ts';
+export { Reconciler } from './reconciler.ts';

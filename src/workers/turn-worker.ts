@@ -1,0 +1,123 @@
+import { DelayedError, WaitingChildrenError, Worker, type Job } from 'bullmq';
+import type { Logger } from 'pino';
+import type { Agent } from '../config/index.ts';
+import { pokeSchema, QUEUES } from '../contracts/index.ts';
+import {
+  LostClaimError,
+  runTurn,
+  type ClaimedTurn,
+  type Ports,
+  type Rest,
+  type Toolbox,
+} from '../loop/index.ts';
+import type { Queues } from '../producers/index.ts';
+import type { Store } from '../store/index.ts';
+import { stepLog, traceOf, type TurnTrace } from '../telemetry/index.ts';
+import { delay, settle, type TurnJob } from './settle.ts';
+import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
+
+export type TurnWorkerOptions = {
+  store: Store;
+  queues: Queues;
+  agent: Agent;
+  tools: Toolbox;
+  logger: Logger;
+  workerId: string;
+  /** Conversations worked on at a time. */
+  concurrency: number;
+  /** Messages answered per wake-up before the slot goes to another conversation. */
+  messagesPerWakeUp: number;
+  /** In development an open span at the end of a turn throws; in production it is recorded as undetermined. */
+  strictTraces: boolean;
+  /** Sees the trace of each turn that came to rest; for tests and evaluations. */
+  onTrace?: (turnId: string, trace: TurnTrace) => void;
+};
+
+/** The host of the loop: claims a conversation, lets `runTurn` drive its turn, settles the job. */
+export class TurnWorker {
+  readonly #options: TurnWorkerOptions;
+  readonly #worker: Worker;
+  #closing = false;
+
+  constructor(options: TurnWorkerOptions, tag: string) {
+    this.#options = options;
+    this.#worker = new Worker(
+      QUEUES.turns,
+      (job, token) => this.#process(job, token ?? ''),
+      {
+        ...WORKER_OPTIONS,
+        connection: options.store.redis,
+        prefix: tag,
+        concurrency: options.concurrency,
+      },
+    );
+    logErrors(this.#worker, options.logger);
+  }
+
+  async ready(): Promise<void> {
+    await this.#worker.waitUntilReady();
+  }
+
+  /** Takes nothing new; with `force` it does not wait for the turns at hand, which another worker then recovers. */
+  async close(force = false): Promise<void> {
+    this.#closing = true;
+    await this.#worker.close(force);
+  }
+
+  async #process(job: Job, token: string): Promise<void> {
+    const { store, queues, workerId, messagesPerWakeUp } = this.#options;
+    const { conversationId } = pokeSchema.parse(job.data);
+    for (let answered = 0; ; answered += 1) {
+      if (answered >= messagesPerWakeUp || (answered > 0 && this.#closing)) {
+        // Stored behind this job while it is active, and released when it ends: everybody else comes first.
+        return queues.poke('turns', conversationId);
+      }
+      const claim = await store.claimTurn(conversationId, { jobId: job.id ?? '', workerId });
+      if (claim.kind === 'held') return delay({ job, token }, claim.until);
+      if (claim.kind !== 'claimed') return;
+      const at: TurnJob = { job, token, conversationId, turnId: claim.turn.claim.turnId };
+      const next = await this.#drive(claim.turn, at);
+      if (next === 'done') return;
+    }
+  }
+
+  async #drive(turn: ClaimedTurn, at: TurnJob): Promise<'go_on' | 'done'> {
+    const { store, queues, logger } = this.#options;
+    try {
+      return await settle(await this.#run(turn), at, queues);
+    } catch (error) {
+      if (error instanceof DelayedError || error instanceof WaitingChildrenError) throw error;
+      if (error instanceof LostClaimError) {
+        logger.warn({ turnId: at.turnId, conversationId: at.conversationId }, 'claim lost');
+        return 'done';
+      }
+      logger.error({ turnId: at.turnId, conversationId: at.conversationId, error }, 'turn stuck');
+      const held = await store.releaseClaim(turn.claim);
+      return held === undefined ? 'done' : delay(at, held.until);
+    }
+  }
+
+  async #run(turn: ClaimedTurn): Promise<Rest> {
+    const { store, agent, tools, logger, strictTraces, onTrace } = this.#options;
+    const { turnId, conversationId } = turn.claim;
+    const trace = traceOf(turn.events);
+    const log = stepLog(logger, { turnId, conversationId });
+    const ports: Ports = {
+      store,
+      model: agent.model,
+      tools,
+      clock: store.clock(),
+      rules: agent.rules,
+      observer: {
+        observe(event, state) {
+          trace.observe(event);
+          log(event, state);
+        },
+      },
+    };
+    const rest = await runTurn(turn, ports);
+    if (rest.kind === 'ended') trace.close(ports.clock.now(), strictTraces ? 'strict' : 'lenient');
+    onTrace?.(turnId, trace);
+    return rest;
+  }
+}

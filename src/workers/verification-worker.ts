@@ -1,0 +1,67 @@
+import { Worker, type Job } from 'bullmq';
+import type { Logger } from 'pino';
+import { parkedChildSchema, QUEUES, type VerificationRead } from '../contracts/index.ts';
+import { principalOf, type CallState, type Toolbox } from '../loop/index.ts';
+import type { Store } from '../store/index.ts';
+import { VerificationPendingError } from './errors.ts';
+import { delay } from './settle.ts';
+import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
+
+export type VerificationWorkerOptions = {
+  store: Store;
+  tools: Toolbox;
+  logger: Logger;
+  concurrency: number;
+};
+
+/**
+ * Re-reads the world for a parked turn until it is certain or the attempts are used up. Stores each verdict in the turn's
+ * record and never touches the claim; its end wakes the turn.
+ */
+export function startVerificationWorker(options: VerificationWorkerOptions, tag: string): Worker {
+  const worker = new Worker(QUEUES.verifications, (job, token) => verify(options, job, token ?? ''), {
+    ...WORKER_OPTIONS,
+    connection: options.store.redis,
+    prefix: tag,
+    concurrency: options.concurrency,
+  });
+  logErrors(worker, options.logger);
+  return worker;
+}
+
+async function verify(
+  { store, tools, logger }: VerificationWorkerOptions,
+  job: Job,
+  token: string,
+): Promise<void> {
+  const waiting = parkedChildSchema.parse(job.data);
+  const parked = await store.parkedTurn(waiting.conversationId, waiting.turnId, waiting.park);
+  const call = parked?.calls.find((one) => one.step === 'verifying');
+  if (parked === undefined || call?.effect === undefined) return;
+  const now = store.clock().now();
+  // BullMQ's delay runs by the clock of whichever host added the job.
+  if (job.attemptsMade === 0 && now < parked.park.dueAt) return delay({ job, token }, parked.park.dueAt);
+
+  const timeoutMs = tools.find(call.tool)?.timeoutMs ?? 15_000;
+  const read = await tools.verify(call, {
+    operation: call.effect.operation,
+    validUntil: now + timeoutMs,
+    principal: principalOf(parked.messages),
+  });
+  const number = job.attemptsMade + 1;
+  const attempts = parked.park.reads?.attempts ?? 1;
+  const final = number >= attempts;
+  const stored = await store.recordVerdict(waiting, number, read, final);
+  logger.info({ ...waiting, tool: call.tool, number, verdict: read.verdict, final }, 'verification read');
+  if (stored === 'stale' || final || isConclusive(read, call)) return;
+  const { backoffMs = 1_000, maxBackoffMs = 60_000 } = parked.park.reads ?? {};
+  const next = Math.min(maxBackoffMs, backoffMs * 2 ** number);
+  // Jitter keeps a thousand re-reads that became due together from staying together.
+  throw new VerificationPendingError(Math.round(next * (0.9 + Math.random() * 0.2)));
+}
+
+function isConclusive(read: VerificationRead, { effect }: CallState): boolean {
+  if (read.verdict === 'landed' || read.verdict === 'blocked') return true;
+  const expired = effect?.validUntil !== undefined && read.at > effect.validUntil;
+  return read.verdict === 'not_landed' && effect?.answered === false && expired;
+}
