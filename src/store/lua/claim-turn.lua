@@ -31,7 +31,7 @@ if turn and not again then
     return { 'parked', head[1] }
   end
   if not parked then
-    if state[10] and now < tonumber(state[10]) and state[10] ~= '' then
+    if now < (tonumber(state[10] or '') or 0) then
       return { 'held', state[10] }
     end
     -- The earlier claim put nothing on record. It counts as stuck if its worker lived on, else as lost.
