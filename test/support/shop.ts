@@ -5,13 +5,17 @@ import { defineTool, ToolRefusal, ToolUnavailable } from '../../src/tools/index.
 export type OrderStatus = 'paid' | 'shipped' | 'cancellation_pending' | 'cancelled';
 export type Order = { id: string; owner: string; status: OrderStatus; total: number; version: number };
 
-/** How the shop behaves at its next call of an operation. `lost_*`: the answer never comes, with or without the effect. */
+/**
+ * How the shop behaves at its next call of an operation. `lost_*`: the answer never comes, with or without the effect;
+ * `late`: the answer never comes and the call arrives three calls later, unless its validity is over by then.
+ */
 export type Fault =
   | 'none'
   | 'refuse'
   | 'unavailable'
   | 'lost_before'
   | 'lost_after'
+  | 'late'
   | 'hang_after'
   | 'ack_only'
   | 'garbage';
@@ -42,6 +46,7 @@ export class Shop {
   onRead: (order: Order, reads: number) => void = () => {};
   now: () => number = Date.now;
   #reads = 0;
+  #late: { afterCalls: number; arrive: () => void }[] = [];
   #pendingReads = new Map<string, number>();
 
   add(order: Partial<Order> & { id: string }): Order {
@@ -51,7 +56,7 @@ export class Shop {
   }
 
   read(id: string): Order {
-    this.calls.push(`get ${id}`);
+    this.#arrive(`get ${id}`);
     const fault = this.#fault('get');
     if (fault === 'unavailable') throw new ToolUnavailable('down', 'the shop is down');
     if (fault !== 'none') throw new Error('connection lost');
@@ -82,7 +87,7 @@ export class Shop {
   }
 
   refunds(operation: string): ShopEffect[] {
-    this.calls.push('get refunds');
+    this.#arrive('get refunds');
     const fault = this.#fault('get');
     if (fault !== 'none') throw new Error('connection lost');
     return this.effects.filter((one) => one.kind === 'refund' && one.operation === operation);
@@ -95,13 +100,36 @@ export class Shop {
     context: ToolContext,
     apply: (order: Order) => { status: string },
   ): Promise<{ status: string }> {
-    const { operation } = context;
-    this.calls.push(`${kind} ${orderId}`);
+    this.#arrive(`${kind} ${orderId}`);
     const fault = this.#fault(kind);
     if (fault === 'unavailable') throw new ToolUnavailable('down', 'the shop is down');
     if (fault === 'refuse') throw new ToolRefusal('not_now', 'not now');
     if (fault === 'lost_before') throw new Error('connection lost');
     if (fault === 'ack_only') return { status: 'accepted' };
+    if (fault === 'late') {
+      const arrive = (): void => void this.#apply(kind, orderId, amount, context, apply);
+      this.#late.push({ afterCalls: 3, arrive });
+      throw new Error('connection lost');
+    }
+    const answer = this.#apply(kind, orderId, amount, context, apply);
+    if (fault === 'lost_after') throw new Error('connection lost');
+    if (fault === 'garbage') return { nonsense: true } as never;
+    if (fault === 'hang_after') {
+      await new Promise((_, reject) => {
+        context.signal.addEventListener('abort', () => reject(new Error('aborted')));
+      });
+    }
+    return answer;
+  }
+
+  #apply(
+    kind: ShopEffect['kind'],
+    orderId: string,
+    amount: number,
+    context: ToolContext,
+    apply: (order: Order) => { status: string },
+  ): { status: string } {
+    const { operation } = context;
     if (this.now() > context.validUntil) throw new ToolUnavailable('expired', 'too late');
     const known = this.idempotent ? this.keys.get(operation) : undefined;
     const order = this.#order(orderId);
@@ -111,14 +139,22 @@ export class Shop {
       this.keys.set(operation, answer);
       this.effects.push({ kind, orderId, operation, amount, statusThen });
     }
-    if (fault === 'lost_after') throw new Error('connection lost');
-    if (fault === 'garbage') return { nonsense: true } as never;
-    if (fault === 'hang_after') {
-      await new Promise((_, reject) => {
-        context.signal.addEventListener('abort', () => reject(new Error('aborted')));
-      });
-    }
     return answer;
+  }
+
+  /** Notes a call, and lets earlier ones that were on their way come in first. */
+  #arrive(call: string): void {
+    this.calls.push(call);
+    for (const one of this.#late) one.afterCalls -= 1;
+    const due = this.#late.filter((one) => one.afterCalls <= 0);
+    this.#late = this.#late.filter((one) => one.afterCalls > 0);
+    for (const { arrive } of due) {
+      try {
+        arrive();
+      } catch {
+        // Nobody waits for the answer of a call that came in late.
+      }
+    }
   }
 
   #fault(kind: string): Fault {

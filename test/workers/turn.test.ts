@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ProposalInput } from '../../src/contracts/index.ts';
 import type { View } from '../../src/loop/index.ts';
-import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
+import { scriptedModel } from '../../src/models/index.ts';
+import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { startRig, ticket } from '../support/rig.ts';
 import { Shop, shopTools } from '../support/shop.ts';
 
@@ -10,17 +11,6 @@ const call = (tool: string, args: object): ProposalInput => ({
   kind: 'tool_calls',
   calls: [{ id: 'c1', tool, arguments: args }],
 });
-
-/** Reads, cancels, refunds, replies: one step a round, by what it sees. */
-export function cancelThenRefund(view: View): ScriptedAnswer {
-  const done = view.rounds.flatMap((round) =>
-    round.results.filter(({ result }) => result.kind === 'ok').map(({ tool }) => tool),
-  );
-  if (!done.includes('get_order')) return call('get_order', { orderId: '1' });
-  if (!done.includes('cancel_order')) return call('cancel_order', { orderId: '1' });
-  if (!done.includes('issue_refund')) return call('issue_refund', { orderId: '1', amount: 2_000 });
-  return reply('Cancelled and refunded.');
-}
 
 describe('a message becomes one turn', () => {
   test('[P1] its reply goes out and the turn is on record with its reason', async () => {
