@@ -42,7 +42,7 @@ const DEFAULT_TEXTS = {
 
 /** Describes a company's agent. @throws InvalidInputError naming the field that cannot be used */
 export function defineAgent(options: AgentOptions): Agent {
-  const limits = limitsSchema.safeParse(options.limits ?? {});
+  const limits = limitsSchema.safeParse(options.limits ?? {}, { reportInput: true });
   if (!limits.success) {
     const [issue] = limits.error.issues;
     const field = `limits.${issue?.path.join('.') ?? ''}`;

@@ -9,7 +9,7 @@ import type { Queues } from './queues.ts';
  * @throws InvalidInputError naming the field that cannot be used
  */
 export async function acceptMessage(store: Store, queues: Queues, input: unknown): Promise<Accepted> {
-  const message = ticketMessageSchema.safeParse(input);
+  const message = ticketMessageSchema.safeParse(input, { reportInput: true });
   if (!message.success) {
     const [issue] = message.error.issues;
     throw new InvalidInputError(issue?.path.join('.') || 'message', issue?.input, issue?.message ?? '');

@@ -54,8 +54,17 @@ export class Queues {
     );
   }
 
-  /** Adds what wakes a parked turn, as a child of the turn's job. */
-  async addChild(parent: Job, waiting: Omit<ParkedChild, 'park'>, park: Park): Promise<void> {
+  /**
+   * Adds what wakes a parked turn, as a child of the turn's job.
+   *
+   * @param delayMs until it runs; by default until the park is due
+   */
+  async addChild(
+    parent: Job,
+    waiting: Omit<ParkedChild, 'park'>,
+    park: Park,
+    delayMs = Math.max(0, park.dueAt - this.#store.clock().now()),
+  ): Promise<void> {
     const queue = park.kind === 'approval' ? 'approvals' : 'verifications';
     const { id } = parent;
     if (id === undefined) throw new RangeError('a parent job has an id');
@@ -64,7 +73,7 @@ export class Queues {
       jobId: childJobId(waiting.turnId, park.number),
       parent: { id, queue: parent.queueQualifiedName },
       continueParentOnFailure: true,
-      delay: Math.max(0, park.dueAt - this.#store.clock().now()),
+      delay: delayMs,
       attempts: park.reads?.attempts ?? 1_000_000,
       backoff: { type: 'custom' },
       stackTraceLimit: 0,

@@ -12,8 +12,8 @@ export const REDACTED_PATHS = [
 
 const PATTERNS: readonly [RegExp, string][] = [
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, '[mail]'],
+  [/\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b/g, '[iban]'],
   [/\b(?:\d[ -]?){12,18}\d\b/g, '[number]'],
-  [/\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b/g, '[iban]'],
   [/\b(?:sk|pk|tk|ghp|xox[bp])[-_][\w-]{12,}/g, '[key]'],
 ];
 

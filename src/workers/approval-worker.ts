@@ -27,6 +27,6 @@ async function expire({ store, logger }: ApprovalWorkerOptions, job: Job, token:
   const parked = await store.parkedTurn(waiting.conversationId, waiting.turnId, waiting.park);
   if (parked?.park.approvalId === undefined) return;
   const answer = await store.decideApproval(parked.park.approvalId, 'expired', 'clock');
-  if (answer.kind === 'not_due') return delay({ job, token }, answer.expiresAt);
+  if (answer.kind === 'not_due') return delay({ job, token }, answer.expiresAt, store.clock());
   if (answer.kind === 'decided') logger.info({ ...waiting, status: answer.status }, 'approval expired');
 }

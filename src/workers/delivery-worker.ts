@@ -42,10 +42,10 @@ async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: strin
   for (;;) {
     const claim = await store.claimDelivery(conversationId, token, sendTimeoutMs);
     if (claim.kind === 'empty') return;
-    if (claim.kind === 'wait') return delay({ job, token: jobToken }, claim.until);
+    if (claim.kind === 'wait') return delay({ job, token: jobToken }, claim.until, store.clock());
     try {
       const retryAt = await deliver(options, conversationId, token, claim);
-      if (retryAt !== undefined) return await delay({ job, token: jobToken }, retryAt);
+      if (retryAt !== undefined) return await delay({ job, token: jobToken }, retryAt, store.clock());
     } catch (error) {
       if (!(error instanceof LostClaimError)) throw error;
       logger.warn({ conversationId, deliveryId: claim.delivery.id }, 'delivery claim lost');

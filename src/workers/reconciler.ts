@@ -65,7 +65,8 @@ export class Reconciler {
         const waiting = { conversationId, turnId, park: park.number };
         if ((await queues.child(waiting, park.kind)) === undefined) {
           logger.warn(waiting, 'child of a parked turn was missing and is added again');
-          return queues.addChild(parent, { conversationId, turnId }, park);
+          // It looks itself whether its time has come.
+          return queues.addChild(parent, { conversationId, turnId }, park, 0);
         }
         return queues.hurry(waiting, park.kind);
       }

@@ -1,5 +1,5 @@
 import { DelayedError, WaitingChildrenError, type Job } from 'bullmq';
-import type { Rest } from '../loop/index.ts';
+import type { Clock, Rest } from '../loop/index.ts';
 import type { Queues } from '../producers/index.ts';
 
 /** What the turn worker does next with the conversation. */
@@ -11,13 +11,18 @@ export type TurnJob = { job: Job; token: string; conversationId: string; turnId:
  * Turns the way a turn came to rest into a move of its job; no other file does. What is thrown here is BullMQ's own
  * way of saying that a job was moved and must not be finished.
  */
-export async function settle(rest: Rest, at: TurnJob, queues: Queues): Promise<Next> {
+export async function settle(
+  rest: Rest,
+  at: TurnJob,
+  queues: Queues,
+  clock: Clock,
+): Promise<Next> {
   if (rest.deliveries > 0) {
     // The delivery record is the truth; a lost wake-up is repaired from it.
     await queues.poke('deliveries', at.conversationId).catch(() => {});
   }
   if (rest.kind === 'ended') return rest.waiting > 0 ? 'go_on' : 'done';
-  if (rest.park.kind === 'back_off') return delay(at, rest.park.dueAt);
+  if (rest.park.kind === 'back_off') return delay(at, rest.park.dueAt, clock);
   const { conversationId, turnId } = at;
   await queues.addChild(at.job, { conversationId, turnId }, rest.park);
   if (await at.job.moveToWaitingChildren(at.token)) throw new WaitingChildrenError();
@@ -25,8 +30,12 @@ export async function settle(rest: Rest, at: TurnJob, queues: Queues): Promise<N
   return 'go_on';
 }
 
-/** Gives the slot back until a time. */
-export async function delay(at: Pick<TurnJob, 'job' | 'token'>, until: number): Promise<never> {
-  await at.job.moveToDelayed(until, at.token);
+/** Gives the slot back until a time by our clock; BullMQ counts by the clock of this host. */
+export async function delay(
+  at: Pick<TurnJob, 'job' | 'token'>,
+  until: number,
+  clock: Clock,
+): Promise<never> {
+  await at.job.moveToDelayed(Date.now() + Math.max(0, until - clock.now()), at.token);
   throw new DelayedError();
 }

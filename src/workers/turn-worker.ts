@@ -73,7 +73,7 @@ export class TurnWorker {
         return queues.poke('turns', conversationId);
       }
       const claim = await store.claimTurn(conversationId, { jobId: job.id ?? '', workerId });
-      if (claim.kind === 'held') return delay({ job, token }, claim.until);
+      if (claim.kind === 'held') return delay({ job, token }, claim.until, store.clock());
       if (claim.kind !== 'claimed') return;
       const at: TurnJob = { job, token, conversationId, turnId: claim.turn.claim.turnId };
       const next = await this.#drive(claim.turn, at);
@@ -84,7 +84,7 @@ export class TurnWorker {
   async #drive(turn: ClaimedTurn, at: TurnJob): Promise<'go_on' | 'done'> {
     const { store, queues, logger } = this.#options;
     try {
-      return await settle(await this.#run(turn), at, queues);
+      return await settle(await this.#run(turn), at, queues, store.clock());
     } catch (error) {
       if (error instanceof DelayedError || error instanceof WaitingChildrenError) throw error;
       if (error instanceof LostClaimError) {
@@ -93,7 +93,7 @@ export class TurnWorker {
       }
       logger.error({ turnId: at.turnId, conversationId: at.conversationId, error }, 'turn stuck');
       const held = await store.releaseClaim(turn.claim);
-      return held === undefined ? 'done' : delay(at, held.until);
+      return held === undefined ? 'done' : delay(at, held.until, store.clock());
     }
   }
 

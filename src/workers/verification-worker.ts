@@ -40,7 +40,9 @@ async function verify(
   if (parked === undefined || call?.effect === undefined) return;
   const now = store.clock().now();
   // BullMQ's delay runs by the clock of whichever host added the job.
-  if (job.attemptsMade === 0 && now < parked.park.dueAt) return delay({ job, token }, parked.park.dueAt);
+  if (job.attemptsMade === 0 && now < parked.park.dueAt) {
+    return delay({ job, token }, parked.park.dueAt, store.clock());
+  }
 
   const timeoutMs = tools.find(call.tool)?.timeoutMs ?? 15_000;
   const read = await tools.verify(call, {
