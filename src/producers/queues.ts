@@ -9,7 +9,12 @@ export function childJobId(turnId: string, park: number): string {
 }
 
 const GONE_WHEN_DONE = { removeOnComplete: true, removeOnFail: true } as const;
-const POKES = { ...GONE_WHEN_DONE, attempts: 1_000_000, stackTraceLimit: 0 } as const;
+const POKES = {
+  ...GONE_WHEN_DONE,
+  attempts: 1_000_000,
+  backoff: { type: 'custom' },
+  stackTraceLimit: 0,
+} as const;
 
 /** The queues of all lanes. Jobs wake somebody up; what there is to do stands in the store. */
 export class Queues {

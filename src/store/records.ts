@@ -1,5 +1,9 @@
+import type { Redis } from 'ioredis';
 import {
   deliverySchema,
+  parkSchema,
+  turnEventSchema,
+  verificationReadSchema,
   type AcceptedMessage,
   type Approval,
   type DeliveryKind,
@@ -8,10 +12,11 @@ import {
   type LedgerRow,
   type Park,
   type TurnEvent,
+  type VerificationRead,
 } from '../contracts/index.ts';
-import { fold, type TurnState } from '../loop/index.ts';
+import { fold, type HistoryEntry, type TurnState } from '../loop/index.ts';
 import { hash, readApproval, readEvents } from './claimed-turn.ts';
-import { key } from './keys.ts';
+import { key, laneTag } from './keys.ts';
 import type { Store } from './store.ts';
 
 export type TurnRecord = {
@@ -38,6 +43,7 @@ export type DeliveryView = {
 
 export type Blocked = {
   conversationId: string;
+  /** The turn that holds it; empty when no worker has taken the conversation yet. */
   turnId: string;
   phase: TurnState['phase'];
   since: number;
@@ -45,6 +51,52 @@ export type Blocked = {
   behind: number;
   oldestWaitingSince: number | null;
   park: Park | null;
+  /** The first of those that wait behind. */
+  waiting: AcceptedMessage[];
+  holder: Holder;
+};
+
+/** Who has a conversation right now. */
+export type Holder = {
+  owner: 'agent' | 'human';
+  /** `alive` and `lost` speak of the worker that claimed it last; a parked turn needs none. */
+  worker: 'none' | 'alive' | 'lost';
+  /** Kept back until then, after its workers got nowhere with it. */
+  heldUntil: number | null;
+};
+
+/** One entry of a turn's record, also if it cannot be read any more. */
+export type RecordEntry = { event: TurnEvent } | { unreadable: string };
+
+/** A turn exactly as it is stored: for those who ask whether the record itself is whole. */
+export type TurnOnRecord = {
+  turnId: string;
+  conversationId: string;
+  /** As the head says; the events may tell otherwise when some are missing. */
+  phase: string;
+  outcome: string | null;
+  reason: string | null;
+  startedAt: number;
+  endedAt: number | null;
+  claimedAt: number | null;
+  /** It is the turn its conversation works on. */
+  open: boolean;
+  park: Park | null;
+  messages: AcceptedMessage[];
+  entries: RecordEntry[];
+  /** Re-reads the verification worker has stored since the turn was parked, oldest first. */
+  parkedReads: { read: VerificationRead; final: boolean }[];
+  holder: Holder;
+};
+
+export type ConversationView = {
+  conversationId: string;
+  openTurn: string | null;
+  /** The newest turn that ended and is still listed. */
+  lastTurn: string | null;
+  waiting: number;
+  oldestWaitingSince: number | null;
+  holder: Holder;
 };
 
 /** The read side for operators: never written from, never on the way of a turn. */
@@ -85,6 +137,93 @@ export class Records {
     return undefined;
   }
 
+  /** A turn as it is stored, readable or not. */
+  async onRecord(turnId: string): Promise<TurnOnRecord | undefined> {
+    const { redis } = this.#store;
+    for (const tag of this.#store.tags()) {
+      const [head, list] = await Promise.all([
+        redis.hgetall(key(tag, 'turn', turnId)),
+        redis.lrange(key(tag, 'events', turnId), 0, -1),
+      ]);
+      const fields = hash(head);
+      const conversationId = fields['conversation'];
+      if (conversationId === undefined) continue;
+      const conversation = hash(await redis.hgetall(key(tag, 'conv', conversationId)));
+      const park = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : null;
+      return {
+        turnId,
+        conversationId,
+        phase: fields['phase'] ?? 'queued',
+        outcome: fields['outcome'] ?? null,
+        reason: fields['reason'] ?? null,
+        startedAt: Number(fields['startedAt']),
+        endedAt: numberOrNull(fields['endedAt']),
+        claimedAt: numberOrNull(fields['claimedAt']),
+        open: conversation['turn'] === turnId,
+        park,
+        messages: await this.#messages(tag, conversationId, fields),
+        entries: list.map(readEntry),
+        parkedReads: park === null ? [] : parkedReads(fields, park.number),
+        holder: await this.#holder(tag, conversation),
+      };
+    }
+    return undefined;
+  }
+
+  async conversation(conversationId: string): Promise<ConversationView | undefined> {
+    const { redis } = this.#store;
+    const tag = this.#store.tagOf(conversationId);
+    const mailbox = key(tag, 'mail', conversationId);
+    const [conv, history, waiting, oldest] = await Promise.all([
+      redis.hgetall(key(tag, 'conv', conversationId)),
+      redis.lindex(key(tag, 'hist', conversationId), -1),
+      redis.llen(mailbox),
+      redis.lindex(mailbox, 0),
+    ]);
+    const fields = hash(conv);
+    if (fields['external'] === undefined) return undefined;
+    return {
+      conversationId,
+      openTurn: fields['turn'] ?? null,
+      lastTurn: history === null ? null : (JSON.parse(history) as HistoryEntry).turnId,
+      waiting,
+      oldestWaitingSince: oldest === null ? null : (JSON.parse(oldest) as AcceptedMessage).acceptedAt,
+      holder: await this.#holder(tag, fields),
+    };
+  }
+
+  /** What is overdue, oldest first: when somebody should have looked at it, and at what. */
+  async oldestDue(): Promise<{ kind: 'turn' | 'delivery'; conversationId: string; dueAt: number } | undefined> {
+    const { redis } = this.#store;
+    const firsts = await Promise.all(
+      this.#store.tags().map((tag) => redis.zrange(key(tag, 'due'), '0', '0', 'WITHSCORES')),
+    );
+    const [oldest] = firsts.flatMap(pairs).toSorted((a, b) => a[1] - b[1]);
+    if (oldest === undefined) return undefined;
+    const [member, dueAt] = oldest;
+    const kind = member.startsWith('d:') ? 'delivery' : 'turn';
+    return { kind, conversationId: member.slice(2), dueAt };
+  }
+
+  /** Texts of which nobody knows whether the ticketing system has them. */
+  async unclearDeliveries(): Promise<number> {
+    const counts = await Promise.all(
+      this.#store.tags().map((tag) => this.#store.redis.zcard(key(tag, 'unclear'))),
+    );
+    return counts.reduce((sum, one) => sum + one, 0);
+  }
+
+  async #holder(tag: string, conversation: Record<string, string>): Promise<Holder> {
+    const { worker, token, heldUntil, turn } = conversation;
+    const claimed = turn !== undefined && worker !== undefined && (token ?? '') !== '';
+    const alive = claimed && (await this.#store.redis.exists(key(tag, 'worker', worker))) === 1;
+    return {
+      owner: conversation['owner'] === 'human' ? 'human' : 'agent',
+      worker: claimed ? (alive ? 'alive' : 'lost') : 'none',
+      heldUntil: numberOrNull(heldUntil),
+    };
+  }
+
   async #messages(
     tag: string,
     conversationId: string,
@@ -101,9 +240,9 @@ export class Records {
     const { redis } = this.#store;
     const ids: { id: string; at: number }[] = [];
     for (const tag of this.#store.tags()) {
-      const open = await redis.zrange(key(tag, 'open'), '0', '-1');
+      const open = await redis.zrange(key(tag, 'open'), '0', String(options.limit - 1), 'REV');
       const openTurns = await Promise.all(
-        open.slice(0, options.limit).map((conversation) => redis.hget(key(tag, 'conv', conversation), 'turn')),
+        open.map((conversation) => redis.hget(key(tag, 'conv', conversation), 'turn')),
       );
       ids.push(...openTurns.flatMap((id) => (id === null ? [] : [{ id, at: Infinity }])));
       if (options.open === true) continue;
@@ -168,36 +307,97 @@ export class Records {
     return { id, kind, text, turnId, status: fields['status'] as DeliveryStatus };
   }
 
-  /** Conversations in which somebody waits behind an open turn, or whose turn waits for a person; longest first. */
+  /**
+   * Conversations in which somebody waits behind an open turn, whose turn waits for something, or that no worker has
+   * taken yet; longest first.
+   */
   async blocked(limit = 1_000): Promise<Blocked[]> {
     const { redis } = this.#store;
     const found: Blocked[] = [];
     for (const tag of this.#store.tags()) {
       const open = pairs(await redis.zrange(key(tag, 'open'), '0', String(limit - 1), 'WITHSCORES'));
-      for (const [conversationId, since] of open) {
-        const turnId = (await redis.hget(key(tag, 'conv', conversationId), 'turn')) ?? '';
-        const [head, mail] = await Promise.all([
-          redis.hgetall(key(tag, 'turn', turnId)),
-          redis.lrange(key(tag, 'mail', conversationId), 0, -1),
-        ]);
-        const fields = hash(head);
-        const waiting = mail.slice(Number(fields['messages'] ?? 1));
-        const park = fields['parkDueAt'] ? (JSON.parse(fields['park'] ?? 'null') as Park) : null;
-        if (waiting.length === 0 && park === null) continue;
-        const first = waiting[0] === undefined ? null : (JSON.parse(waiting[0]) as AcceptedMessage);
-        found.push({
-          conversationId,
-          turnId,
-          phase: (fields['phase'] ?? 'queued') as TurnState['phase'],
-          since,
-          behind: waiting.length,
-          oldestWaitingSince: first?.acceptedAt ?? null,
-          park,
-        });
+      const due = await redis.zrange(key(tag, 'due'), '0', String(limit - 1));
+      const isOpen = new Set(open.map(([conversationId]) => conversationId));
+      const untaken = due.flatMap((member): [string, number][] => {
+        const conversationId = member.slice(2);
+        return member.startsWith('t:') && !isOpen.has(conversationId) ? [[conversationId, 0]] : [];
+      });
+      for (const [conversationId, since] of [...open, ...untaken]) {
+        const blocked = await this.#blocked(tag, conversationId, since);
+        if (blocked !== undefined) found.push(blocked);
       }
     }
-    return found.toSorted((a, b) => (a.oldestWaitingSince ?? a.since) - (b.oldestWaitingSince ?? b.since));
+    return found
+      .toSorted((a, b) => (a.oldestWaitingSince ?? a.since) - (b.oldestWaitingSince ?? b.since))
+      .slice(0, limit);
   }
+
+  async #blocked(tag: string, conversationId: string, since: number): Promise<Blocked | undefined> {
+    const { redis } = this.#store;
+    const conversation = hash(await redis.hgetall(key(tag, 'conv', conversationId)));
+    const turnId = conversation['turn'] ?? '';
+    const mailbox = key(tag, 'mail', conversationId);
+    const fields = turnId === '' ? {} : hash(await redis.hgetall(key(tag, 'turn', turnId)));
+    const taken = turnId === '' ? 0 : Number(fields['messages'] ?? 1);
+    const [total, next] = await Promise.all([
+      redis.llen(mailbox),
+      redis.lrange(mailbox, taken, taken + WAITING_SHOWN - 1),
+    ]);
+    const behind = Math.max(0, total - taken);
+    const park = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : null;
+    if (behind === 0 && park === null) return undefined;
+    const waiting = next.map((json) => JSON.parse(json) as AcceptedMessage);
+    const oldest = waiting[0]?.acceptedAt ?? null;
+    return {
+      conversationId,
+      turnId,
+      phase: (fields['phase'] ?? 'queued') as TurnState['phase'],
+      since: since === 0 ? (oldest ?? 0) : since,
+      behind,
+      oldestWaitingSince: oldest,
+      park,
+      waiting,
+      holder: await this.#holder(tag, conversation),
+    };
+  }
+}
+
+/** Waiting messages that are shown by name. */
+const WAITING_SHOWN = 5;
+
+/** The number of lanes this Redis was started with; undefined before the first start. */
+export async function storedLanes(redis: Redis, prefix: string): Promise<number | undefined> {
+  const lanes = await redis.hget(key(laneTag(prefix, 0), 'meta'), 'lanes');
+  return lanes === null ? undefined : Number(lanes);
+}
+
+function readEntry(json: string): RecordEntry {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return { unreadable: json };
+  }
+  const event = turnEventSchema.safeParse(value);
+  return event.success ? { event: event.data } : { unreadable: json };
+}
+
+function parkedReads(
+  fields: Record<string, string>,
+  park: number,
+): { read: VerificationRead; final: boolean }[] {
+  const prefix = `read:${park}:`;
+  return Object.entries(fields)
+    .filter(([field]) => field.startsWith(prefix))
+    .toSorted(([a], [b]) => Number(a.slice(prefix.length)) - Number(b.slice(prefix.length)))
+    .map(([, json]) => {
+      const { read, final } = JSON.parse(json) as { read: unknown; final: boolean };
+      return { read: verificationReadSchema.parse(read), final };
+    });
+}
+
+function numberOrNull(text: string | undefined): number | null {
+  return text === undefined || text === '' ? null : Number(text);
 }
 
 function readRow(operation: string, fields: Record<string, string>): LedgerRow {

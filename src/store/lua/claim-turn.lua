@@ -21,7 +21,10 @@ local stuck, lost = tonumber(state[8] or 0), tonumber(state[9] or 0)
 local again = state[4] == nonce
 
 if not turn then
-  if redis.call('LLEN', mail) == 0 then return { 'empty' } end
+  if redis.call('LLEN', mail) == 0 then
+    redis.call('ZREM', key('due'), 't:' .. conversation)
+    return { 'empty' }
+  end
 end
 
 if turn and not again then

@@ -1,0 +1,131 @@
+import type { Ending, EventOf, ModelFailureKind } from '../contracts/index.ts';
+import { IllegalTransitionError } from './errors.ts';
+import { end, nextRound, settleReservation, wait } from './moves.ts';
+import type { CallState, TurnState } from './state.ts';
+
+export function takeProposal(before: TurnState, event: EventOf<'model_responded'>): TurnState {
+  const { proposal, usage } = event;
+  const number = before.rounds.length + 1;
+  const calls: CallState[] =
+    proposal.kind === 'tool_calls'
+      ? proposal.calls.map((call, index) => ({
+          id: `${number}.${index + 1}`,
+          tool: call.tool,
+          arguments: call.arguments,
+          step: 'proposed',
+        }))
+      : [];
+  const state: TurnState = {
+    ...settleReservation(before, {
+      tokens: usage.inputTokens + usage.outputTokens,
+      costMicros: usage.costMicros,
+    }),
+    modelFailures: 0,
+    rounds: [...before.rounds, { proposal, calls }],
+  };
+  switch (proposal.kind) {
+    case 'tool_calls':
+      // There is no further round in which the model could read the results, so nothing is run for it.
+      return number >= state.limits.rounds
+        ? end(state, { outcome: 'budget_exhausted', reason: 'max_rounds' })
+        : { ...state, phase: 'validating_actions' };
+    case 'finish_candidate':
+      return proposal.as !== 'no_reply_needed' && isBlank(proposal.reply)
+        ? end(state, { outcome: 'failed', reason: 'empty_reply' })
+        : { ...state, phase: 'validating_actions' };
+    case 'ask_customer':
+      return isBlank(proposal.text)
+        ? end(state, { outcome: 'failed', reason: 'empty_reply' })
+        : end(state, { outcome: 'completed', reason: 'asked_customer' });
+    case 'refuse':
+      return isBlank(proposal.reply)
+        ? end(state, { outcome: 'failed', reason: 'empty_reply' })
+        : end(state, { outcome: 'completed', reason: 'declined' });
+    case 'escalate':
+      return end(state, { outcome: 'escalated', reason: 'model_escalated' });
+    default:
+      return proposal satisfies never;
+  }
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+/** How a failed model call goes on: the turn ends, the model gets the reason, or the turn comes back later. */
+const MODEL_FAILURE_ENDS = {
+  refusal: { outcome: 'failed', reason: 'model_refusal' },
+  max_tokens: { outcome: 'failed', reason: 'max_tokens' },
+  context_overflow: { outcome: 'conversation_full', reason: 'context_overflow' },
+  unknown_stop_reason: { outcome: 'failed', reason: 'unknown_stop_reason' },
+  empty_reply: { outcome: 'failed', reason: 'empty_reply' },
+  invalid_proposal: 'send_back',
+  timeout: 'try_later',
+  silence: 'try_later',
+  rate_limited: 'try_later',
+  unavailable: 'try_later',
+} as const satisfies Record<ModelFailureKind, Ending | 'send_back' | 'try_later'>;
+
+const FIRST_BACK_OFF_MS = 1_000;
+const LONGEST_BACK_OFF_MS = 60_000;
+
+export function takeModelFailure(before: TurnState, event: EventOf<'model_failed'>): TurnState {
+  const { failure, usage } = event;
+  // Nothing was computed for a call that was turned away at the door; one that fell silent is paid at its estimate.
+  const unpaid = failure.kind === 'rate_limited' || failure.kind === 'unavailable';
+  const used = usage
+    ? { tokens: usage.inputTokens + usage.outputTokens, costMicros: usage.costMicros }
+    : unpaid
+      ? { tokens: 0, costMicros: 0 }
+      : before.reserved;
+  const state = settleReservation(before, used);
+  const course = MODEL_FAILURE_ENDS[failure.kind];
+  if (course === 'send_back') {
+    const rejected = state.rejectedFinishes + 1;
+    const objection = `Your answer could not be read: ${failure.detail ?? 'it fits no proposal'}.`;
+    const sentBack = {
+      ...state,
+      rejectedFinishes: rejected,
+      rounds: [...state.rounds, { proposal: null, calls: [], objection }],
+    };
+    return rejected > state.limits.rejectedFinishes
+      ? end(sentBack, { outcome: 'failed', reason: 'invalid_proposal' })
+      : nextRound(sentBack);
+  }
+  if (course !== 'try_later') return end(state, course);
+
+  const failures = state.modelFailures + 1;
+  if (failures >= state.limits.modelFailures) {
+    return end(
+      { ...state, modelFailures: failures },
+      failure.kind === 'silence'
+        ? { outcome: 'timed_out', reason: 'silence' }
+        : { outcome: 'failed', reason: 'model_unavailable' },
+    );
+  }
+  const backOffMs = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (failures - 1));
+  return {
+    ...wait({ ...state, modelFailures: failures }, 'backing_off'),
+    backOffUntil: Math.max(failure.retryAt ?? 0, event.at + backOffMs),
+  };
+}
+
+export function takeJudgement(state: TurnState, objection: string | undefined): TurnState {
+  const round = state.rounds.at(-1);
+  const proposal = round?.proposal;
+  if (round === undefined || proposal?.kind !== 'finish_candidate') {
+    throw new IllegalTransitionError(state.phase, 'finish_judged');
+  }
+  if (objection === undefined) {
+    return end(state, { outcome: 'completed', reason: proposal.as });
+  }
+  const rejected = state.rejectedFinishes + 1;
+  const sentBack = {
+    ...state,
+    rejectedFinishes: rejected,
+    rounds: [...state.rounds.slice(0, -1), { ...round, objection }],
+  };
+  return rejected > state.limits.rejectedFinishes
+    ? end(sentBack, { outcome: 'escalated', reason: 'finish_rejected' })
+    : nextRound(sentBack);
+}
