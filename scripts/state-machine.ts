@@ -6,7 +6,7 @@ export function stateMachineDocument(): string {
   const edges = new Map<string, Set<string>>();
   const rows: string[] = [];
   for (const [phase, row] of Object.entries(TRANSITIONS)) {
-    for (const [event, phases] of Object.entries(row)) {
+    for (const [event, phases] of Object.entries<readonly string[]>(row)) {
       rows.push(`| \`${phase}\` | \`${event}\` | ${phases.map((to) => `\`${to}\``).join(', ')} |`);
       for (const to of phases) {
         if (to === phase || event === 'stop_requested' || event === 'turn_failed') continue;

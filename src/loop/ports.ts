@@ -31,6 +31,9 @@ export type Claim = {
   intent: string;
   /** Epoch and a random nonce. */
   token: string;
+  /** The job and the process that hold the claim. */
+  jobId: string;
+  workerId: string;
 };
 
 /** A turn as claim-turn hands it over: all that is needed to go on, in one answer. */
@@ -101,9 +104,8 @@ export interface TurnStore {
     claim: Claim,
     transition: Transition,
     wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
-  ): Promise<void>;
-  /** Answers how many messages of the conversation still wait. */
-  commit(claim: Claim, transition: Transition, commit: Commit): Promise<{ waiting: number }>;
+  ): Promise<{ unsettled: number }>;
+  commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed>;
 }
 
 export type Commit = {
@@ -112,7 +114,12 @@ export type Commit = {
   deliveries: readonly Delivery[];
   facts: Facts;
   handsOver: boolean;
+  /** Claim the turn of the next message in the same step, if one waits. */
+  takeNext: boolean;
 };
+
+/** What a commit leaves: messages that still wait, deliveries on their way, and the next turn if it was claimed. */
+export type Committed = { waiting: number; unsettled: number; next?: ClaimedTurn };
 
 export type ModelAnswer =
   | { ok: true; proposal: ProposalInput; usage: Usage; model: string }

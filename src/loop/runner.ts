@@ -1,6 +1,7 @@
 import type {
   ApprovalRequest,
   CallVerdict,
+  Delivery,
   Ending,
   Facts,
   Park,
@@ -30,16 +31,22 @@ import { deliveriesAtEnd, historyEntry, holdingDelivery } from './voice.ts';
 import { assembleView } from './view.ts';
 
 /** Why the worker gets its hands free. */
-export type Rest =
-  | { kind: 'ended'; ending: Ending; waiting: number; deliveries: number }
-  | { kind: 'parked'; park: Park; deliveries: number };
+export type Rest = { /** There is something to deliver, and nobody may have been told. */ deliver: boolean } & (
+  | { kind: 'ended'; ending: Ending; waiting: number; next?: ClaimedTurn }
+  | { kind: 'parked'; park: Park }
+);
 
 /**
  * Drives one claimed turn until it ends or waits: asks the model, checks and runs what it proposes, verifies what was
  * done. Every step is an event; `decide` says what follows from it. Nothing of the model or a tool is thrown past here;
  * what is thrown is a defect or a lost store, and the host's business.
  */
-export async function runTurn(claimed: ClaimedTurn, ports: Ports): Promise<Rest> {
+export async function runTurn(
+  claimed: ClaimedTurn,
+  ports: Ports,
+  /** Asked at the end: go on with the conversation's next message? */
+  takeNext: () => boolean = () => false,
+): Promise<Rest> {
   const turn = new OpenTurn(claimed, ports);
   const runner = new Runner(turn, ports);
   runner.open();
@@ -66,7 +73,7 @@ export async function runTurn(claimed: ClaimedTurn, ports: Ports): Promise<Rest>
       case 'park':
         return runner.park(command.kind);
       case 'end':
-        return runner.end(command.ending);
+        return runner.end(command.ending, takeNext());
       default:
         command satisfies never;
     }
@@ -259,27 +266,29 @@ class Runner {
     const asks = kind === 'approval' && call !== undefined;
     const deliveries = asks ? [holdingDelivery(claimed, this.#ports.rules)] : [];
     this.#turn.apply({ type: 'turn_parked', at, park });
-    await this.#ports.store.park(claimed.claim, this.#turn.transition(), {
+    const { unsettled } = await this.#ports.store.park(claimed.claim, this.#turn.transition(), {
       park,
       ...(asks ? { approval: this.#approvalRequest(call, at, park.dueAt) } : {}),
       deliveries,
     });
-    return { kind: 'parked', park, deliveries: deliveries.length };
+    return { kind: 'parked', park, deliver: isNews(deliveries, unsettled) };
   }
 
-  async end(ending: Ending): Promise<Rest> {
+  async end(ending: Ending, takeNext: boolean): Promise<Rest> {
     const { claimed, state } = this.#turn;
     const { rules, store } = this.#ports;
     const deliveries = deliveriesAtEnd(claimed, state, ending, rules);
     this.#turn.apply({ type: 'turn_ended', at: this.#now(), ending });
-    const { waiting } = await store.commit(claimed.claim, this.#turn.transition(), {
+    const { waiting, unsettled, next } = await store.commit(claimed.claim, this.#turn.transition(), {
       ending,
       history: historyEntry(claimed, state, ending),
       deliveries,
       facts: this.#facts(),
       handsOver: handsOver(ending),
+      takeNext,
     });
-    return { kind: 'ended', ending, waiting, deliveries: deliveries.length };
+    const deliver = isNews(deliveries, unsettled);
+    return { kind: 'ended', ending, waiting, deliver, ...(next === undefined ? {} : { next }) };
   }
 
   // --- parts --------------------------------------------------------------------------------------------------------
@@ -381,6 +390,11 @@ class Runner {
 }
 
 const DEFAULT_TOOL_TIMEOUT_MS = 15_000;
+
+/** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */
+function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {
+  return deliveries.length > 0 && unsettled <= deliveries.length;
+}
 
 /** How many re-reads are left for an effect, and how far apart. */
 export function readPlan(tools: Toolbox, call: CallState | undefined): ReadPlan {

@@ -15,7 +15,8 @@ export async function acceptMessage(store: Store, queues: Queues, input: unknown
     throw new InvalidInputError(issue?.path.join('.') || 'message', issue?.input, issue?.message ?? '');
   }
   const accepted = await store.acceptMessage(message.data);
-  // The reconciler pokes a conversation whose wake-up failed.
-  if (accepted.kind === 'accepted') await queues.poke('turns', accepted.conversationId).catch(() => {});
+  // Behind another message nobody has to be woken: whoever answers that one goes on with this one. The reconciler pokes
+  // a conversation whose wake-up failed.
+  if (accepted.first) await queues.poke('turns', accepted.conversationId).catch(() => {});
   return accepted;
 }

@@ -10,8 +10,12 @@ import {
 } from '../contracts/index.ts';
 import { intentOf, type ClaimedTurn, type HistoryEntry } from '../loop/index.ts';
 
-/** Reads the answer of claim-turn. */
-export function readClaimedTurn(conversationId: string, reply: readonly unknown[]): ClaimedTurn {
+/** Reads the answer of claim-turn, or of the claim a commit made. */
+export function readClaimedTurn(
+  conversationId: string,
+  { jobId, workerId }: { jobId: string; workerId: string },
+  reply: readonly unknown[],
+): ClaimedTurn {
   const [, token, epoch, turnId, owner, head, mail, events, history, facts, approval] = reply;
   const fields = hash(head);
   const messages = strings(mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json)));
@@ -19,7 +23,7 @@ export function readClaimedTurn(conversationId: string, reply: readonly unknown[
   const parked = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : undefined;
   const decided = readApproval(fields['approval'] ?? '', hash(approval));
   return {
-    claim: { conversationId, turnId: String(turnId), token: String(token), intent },
+    claim: { conversationId, turnId: String(turnId), token: String(token), intent, jobId, workerId },
     epoch: Number(epoch),
     intent,
     owner: owner === 'human' ? 'human' : 'agent',

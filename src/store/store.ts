@@ -23,6 +23,7 @@ import {
   type Clock,
   type ClaimedTurn,
   type Commit,
+  type Committed,
   type Recorded,
   type Reservation,
   type Signal,
@@ -56,7 +57,12 @@ export type Accepted = {
   id: string;
   /** The turn that answered it, once there is one. */
   turnId?: string;
+  /** Nobody had to be answered before it: somebody must be woken. */
+  first?: boolean;
 };
+
+/** Which job of which worker process claims; the nonce tells a repeat of the same claim. */
+export type Claimer = { jobId: string; workerId: string; nonce?: string };
 
 export type ClaimReply =
   | { kind: 'empty' }
@@ -167,7 +173,9 @@ export class Store implements TurnStore {
       source,
       externalId,
     );
-    if (reply[0] === 'accepted') return { kind: 'accepted', conversationId, id };
+    if (reply[0] === 'accepted') {
+      return { kind: 'accepted', conversationId, id, first: reply[1] === 1 };
+    }
     if (reply[0] !== 'known') throw new UnexpectedReplyError('accept-message', reply);
     const turnId = asText(reply[1]);
     return { kind: 'known', conversationId, id, ...(turnId === '' ? {} : { turnId }) };
@@ -178,18 +186,13 @@ export class Store implements TurnStore {
   /** Claims a conversation for one worker. A repeat with the same nonce gets the same claim. */
   async claimTurn(
     conversationId: string,
-    claimer: { jobId: string; workerId: string; nonce?: string },
+    claimer: Claimer,
   ): Promise<ClaimReply> {
     const reply = await this.#call(
       'claim-turn',
       conversationId,
       conversationId,
-      claimer.nonce ?? randomBytes(9).toString('base64url'),
-      randomUUID(),
-      claimer.jobId,
-      claimer.workerId,
-      HISTORY_SHOWN,
-      this.#slackMs,
+      this.#claimer(claimer),
       this.#offset(),
       STUCK_LIMIT,
       LOST_LIMIT,
@@ -201,7 +204,7 @@ export class Store implements TurnStore {
       case 'held':
         return { kind: reply[0], until: Number(reply[1]) };
       case 'claimed':
-        return { kind: 'claimed', turn: readClaimedTurn(conversationId, reply) };
+        return { kind: 'claimed', turn: readClaimedTurn(conversationId, claimer, reply) };
       default:
         throw new UnexpectedReplyError('claim-turn', reply);
     }
@@ -211,7 +214,7 @@ export class Store implements TurnStore {
     const { conversationId } = claim;
     const wanted = reservation === undefined ? '' : this.#reservation(claim, reservation, false);
     const reply = await this.#transition('record-transition', claim, transition, [
-      JSON.stringify(transition.moves.map(moveArgument)),
+      jsonList(transition.moves.map(moveArgument)),
       wanted,
     ]);
     switch (reply[0]) {
@@ -235,7 +238,7 @@ export class Store implements TurnStore {
     const full = { ...reservation, callId: '', arguments: null };
     const nothing: Transition = { seq: 0, events: [], phase: 'queued', moves: [] };
     const reply = await this.#transition('record-transition', claim, nothing, [
-      '[]',
+      '',
       this.#reservation(claim, full, true),
     ]);
     if (reply[0] === 'refused') return readRefusal(reply);
@@ -247,23 +250,24 @@ export class Store implements TurnStore {
     claim: Claim,
     transition: Transition,
     wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
-  ): Promise<void> {
+  ): Promise<{ unsettled: number }> {
     const reply = await this.#transition('park-turn', claim, transition, [
-      JSON.stringify(transition.moves.map(moveArgument)),
+      jsonList(transition.moves.map(moveArgument)),
       JSON.stringify(wait.park),
       wait.approval?.id ?? '',
       wait.approval === undefined ? '' : JSON.stringify(wait.approval),
-      JSON.stringify(wait.deliveries.map(deliveryArgument)),
+      jsonList(wait.deliveries.map(deliveryArgument)),
     ]);
     if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
     if (reply[0] !== 'parked') throw new UnexpectedReplyError('park-turn', reply);
+    return { unsettled: Number(reply[1]) };
   }
 
   async commit(
     claim: Claim,
     transition: Transition,
     commit: Commit,
-  ): Promise<{ waiting: number }> {
+  ): Promise<Committed> {
     const { conversationId, turnId, token } = claim;
     const kept = this.#retention;
     const facts = Object.entries(commit.facts).flatMap(([resource, fact]) => [
@@ -280,23 +284,28 @@ export class Store implements TurnStore {
       this.#offset(),
       kept.ledgerMs,
       this.#slackMs,
-      JSON.stringify(transition.moves.map(moveArgument)),
+      jsonList(transition.moves.map(moveArgument)),
       commit.ending.outcome,
       commit.ending.reason,
       JSON.stringify(commit.history),
-      JSON.stringify(commit.deliveries.map(deliveryArgument)),
-      JSON.stringify(facts),
+      jsonList(commit.deliveries.map(deliveryArgument)),
+      jsonList(facts),
       commit.handsOver ? '1' : '',
       kept.turnsMs,
       kept.claimsMs,
       kept.conversationMs,
       kept.historyKept,
-      kept.turnsKept,
+      commit.takeNext ? this.#claimer(claim) : '',
       ...transition.events.map((event) => JSON.stringify(event)),
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
     if (reply[0] !== 'committed') throw new UnexpectedReplyError('commit-turn', reply);
-    return { waiting: Number(reply[1]) };
+    const next = list(reply[3]);
+    return {
+      waiting: Number(reply[1]),
+      unsettled: Number(reply[2]),
+      ...(next.length === 0 ? {} : { next: readClaimedTurn(conversationId, claim, next) }),
+    };
   }
 
   /** The claimer's own code failed: counts it and says when the turn may be tried again. */
@@ -465,7 +474,16 @@ export class Store implements TurnStore {
     count: number,
     holdMs: number,
   ): Promise<{ kind: 'turn' | 'delivery'; conversationId: string }[]> {
-    const due = list(await this.#run['take-due'](tag, count, holdMs, this.#offset()));
+    const due = list(
+      await this.#run['take-due'](
+        tag,
+        count,
+        holdMs,
+        this.#offset(),
+        this.#retention.turnsMs,
+        this.#retention.turnsKept,
+      ),
+    );
     return due.map(asText).map((member) => ({
       kind: member.startsWith('d:') ? 'delivery' : 'turn',
       conversationId: member.slice(2),
@@ -489,6 +507,18 @@ export class Store implements TurnStore {
     ...args: ScriptArgument[]
   ): Promise<unknown[]> {
     return list(await this.#run[script](this.tagOf(conversationId), ...args));
+  }
+
+  /** Who claims a turn; the id for a turn that has to be opened comes with it. */
+  #claimer({ jobId, workerId, nonce }: Claimer): string {
+    return JSON.stringify({
+      nonce: nonce ?? randomBytes(9).toString('base64url'),
+      candidate: randomUUID(),
+      job: jobId,
+      worker: workerId,
+      history: HISTORY_SHOWN,
+      slackMs: this.#slackMs,
+    });
   }
 
   #transition(
@@ -528,6 +558,11 @@ export class Store implements TurnStore {
       ...(peek ? { peek } : {}),
     });
   }
+}
+
+/** Most steps move no row and deliver nothing: an empty list is not worth parsing. */
+function jsonList(entries: readonly unknown[]): string {
+  return entries.length === 0 ? '' : JSON.stringify(entries);
 }
 
 function moveArgument(move: { operation: string; status: EffectStatus; outcome?: unknown }) {

@@ -44,8 +44,9 @@ async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: strin
     if (claim.kind === 'empty') return;
     if (claim.kind === 'wait') return delay({ job, token: jobToken }, claim.until, store.clock());
     try {
-      const retryAt = await deliver(options, conversationId, token, claim);
-      if (retryAt !== undefined) return await delay({ job, token: jobToken }, retryAt, store.clock());
+      const next = await deliver(options, conversationId, token, claim);
+      if (next === 'done') return;
+      if (next !== 'more') return await delay({ job, token: jobToken }, next, store.clock());
     } catch (error) {
       if (!(error instanceof LostClaimError)) throw error;
       logger.warn({ conversationId, deliveryId: claim.delivery.id }, 'delivery claim lost');
@@ -54,21 +55,24 @@ async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: strin
   }
 }
 
-/** One step with the oldest delivery; answers when to come back if it is not settled. */
+/** One step with the oldest delivery; answers whether there is more to do, or when to come back. */
 async function deliver(
   { store, target, logger }: DeliveryWorkerOptions,
   conversationId: string,
   token: string,
   claim: Extract<DeliveryClaim, { kind: 'send' | 'recheck' }>,
-): Promise<number | undefined> {
+): Promise<'more' | 'done' | number> {
   const { delivery, source, externalId, attempts, until } = claim;
   const { id, kind, text, turnId } = delivery;
   const message: OutgoingMessage = { source, externalId, kind, text, reference: id };
-  const settle = async (settled: Parameters<Store['settleDelivery']>[3]): Promise<undefined> => {
-    await store.settleDelivery(conversationId, id, token, settled);
+  const settle = async (
+    settled: Parameters<Store['settleDelivery']>[3],
+  ): Promise<'more' | 'done'> => {
+    const { left } = await store.settleDelivery(conversationId, id, token, settled);
     logger.info({ conversationId, turnId, deliveryId: id, kind, status: settled.status }, 'delivery');
+    return left > 0 ? 'more' : 'done';
   };
-  const tryAgain = async (reason: string): Promise<number | undefined> => {
+  const tryAgain = async (reason: string): Promise<'more' | 'done' | number> => {
     if (attempts >= MAX_ATTEMPTS) return settle({ status: 'unknown', reason });
     const notBefore = store.clock().now() + Math.min(LONGEST_BACK_OFF_MS, 250 * 2 ** attempts);
     await settle({ status: 'pending', reason, notBefore });

@@ -13,7 +13,7 @@ import {
 import type { Queues } from '../producers/index.ts';
 import type { Store } from '../store/index.ts';
 import { stepLog, traceOf, type TurnTrace } from '../telemetry/index.ts';
-import { delay, settle, type TurnJob } from './settle.ts';
+import { delay, settle, type Next, type TurnJob } from './settle.ts';
 import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
 
 export type TurnWorkerOptions = {
@@ -65,39 +65,57 @@ export class TurnWorker {
   }
 
   async #process(job: Job, token: string): Promise<void> {
-    const { store, queues, workerId, messagesPerWakeUp } = this.#options;
-    const { conversationId } = pokeSchema.parse(job.data);
-    for (let answered = 0; ; answered += 1) {
-      if (answered >= messagesPerWakeUp || (answered > 0 && this.#closing)) {
-        // Stored behind this job while it is active, and released when it ends: everybody else comes first.
-        return queues.poke('turns', conversationId);
-      }
-      const claim = await store.claimTurn(conversationId, { jobId: job.id ?? '', workerId });
-      if (claim.kind === 'held') return delay({ job, token }, claim.until, store.clock());
-      if (claim.kind !== 'claimed') return;
-      const at: TurnJob = { job, token, conversationId, turnId: claim.turn.claim.turnId };
-      const next = await this.#drive(claim.turn, at);
-      if (next === 'done') return;
+    const wakeUps: Promise<void>[] = [];
+    try {
+      await this.#answer(job, token, wakeUps);
+    } finally {
+      // The delivery record is the truth; a lost wake-up is repaired from it.
+      await Promise.allSettled(wakeUps);
     }
   }
 
-  async #drive(turn: ClaimedTurn, at: TurnJob): Promise<'go_on' | 'done'> {
+  /** Answers one message after the other, up to the number that is fair to everybody else. */
+  async #answer(job: Job, token: string, wakeUps: Promise<void>[]): Promise<void> {
+    const { queues, messagesPerWakeUp } = this.#options;
+    const { conversationId } = pokeSchema.parse(job.data);
+    let turn: ClaimedTurn | undefined;
+    for (let left = messagesPerWakeUp; left > 0 && !(this.#closing && turn === undefined); left -= 1) {
+      turn ??= await this.#claim(job, token, conversationId);
+      if (turn === undefined) return;
+      const at: TurnJob = { job, token, conversationId, turnId: turn.claim.turnId, wakeUps };
+      const next = await this.#drive(turn, at, left > 1);
+      if (next === 'done') return;
+      turn = next === 'claim' ? undefined : next;
+    }
+    // Stored behind this job while it is active, and released when it ends: everybody else comes first.
+    await queues.poke('turns', conversationId);
+  }
+
+  async #claim(job: Job, token: string, conversationId: string): Promise<ClaimedTurn | undefined> {
+    const { store, workerId } = this.#options;
+    const claim = await store.claimTurn(conversationId, { jobId: job.id ?? '', workerId });
+    if (claim.kind === 'held') return delay({ job, token }, claim.until, store.clock());
+    return claim.kind === 'claimed' ? claim.turn : undefined;
+  }
+
+  async #drive(turn: ClaimedTurn, at: TurnJob, takeNext: boolean): Promise<Next> {
     const { store, queues, logger } = this.#options;
+    const { turnId, conversationId } = at;
     try {
-      return await settle(await this.#run(turn), at, queues, store.clock());
+      return await settle(await this.#run(turn, takeNext), at, queues, store.clock());
     } catch (error) {
       if (error instanceof DelayedError || error instanceof WaitingChildrenError) throw error;
       if (error instanceof LostClaimError) {
-        logger.warn({ turnId: at.turnId, conversationId: at.conversationId }, 'claim lost');
+        logger.warn({ turnId, conversationId }, 'claim lost');
         return 'done';
       }
-      logger.error({ turnId: at.turnId, conversationId: at.conversationId, error }, 'turn stuck');
+      logger.error({ turnId, conversationId, error }, 'turn stuck');
       const held = await store.releaseClaim(turn.claim);
       return held === undefined ? 'done' : delay(at, held.until, store.clock());
     }
   }
 
-  async #run(turn: ClaimedTurn): Promise<Rest> {
+  async #run(turn: ClaimedTurn, takeNext: boolean): Promise<Rest> {
     const { store, agent, tools, logger, strictTraces, onTrace } = this.#options;
     const { turnId, conversationId } = turn.claim;
     const trace = traceOf(turn.events);
@@ -115,7 +133,7 @@ export class TurnWorker {
         },
       },
     };
-    const rest = await runTurn(turn, ports);
+    const rest = await runTurn(turn, ports, () => takeNext && !this.#closing);
     if (rest.kind === 'ended') trace.close(ports.clock.now(), strictTraces ? 'strict' : 'lenient');
     onTrace?.(turnId, trace);
     return rest;

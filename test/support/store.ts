@@ -49,6 +49,7 @@ export function committing(claim: Claim, overrides: Partial<Commit> = {}): Commi
     deliveries: [{ id: `d-${claim.turnId}`, kind: 'reply', text: 'yo', turnId: claim.turnId }],
     facts: {},
     handsOver: false,
+    takeNext: false,
     ...overrides,
   };
 }

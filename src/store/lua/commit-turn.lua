@@ -1,11 +1,12 @@
--- Ends a turn: record, ledger, history, facts, deliveries, owner and mailbox in one step.
+-- Ends a turn: record, ledger, history, facts, deliveries, owner and mailbox in one step. On request it goes on with the
+-- conversation's next message in the same step.
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms  6 ledger time-out in ms  7 slack in ms
---       8 moves, JSON  9 outcome  10 reason  11 history entry, JSON  12 deliveries, JSON [{id, record}]
---       13 facts, JSON [resource, fact JSON, ...]  14 '1' if it hands over to people  15 turn time-out in ms
---       16 claim time-out in ms  17 conversation time-out in ms  18 history entries kept  19 ended turns kept
---       20.. events, JSON each
--- Returns {'committed', messages still waiting} | {'lost-claim'}
+--       8 moves, JSON or ''  9 outcome  10 reason  11 history entry, JSON  12 deliveries, JSON [{id, record}] or ''
+--       13 facts, JSON [resource, fact JSON, ...] or ''  14 '1' if it hands over to people  15 turn time-out in ms
+--       16 claim time-out in ms  17 conversation time-out in ms  18 history entries kept
+--       19 claimer of the next turn, JSON as in claim-turn, or ''  20.. events, JSON each
+-- Returns {'committed', messages still waiting, unsettled deliveries, claim of the next turn or {}} | {'lost-claim'}
 -- Invariants: the messages leave the mailbox with the outcome that answers them, never before; a repeat changes nothing.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq, now, ledgerMs, slackMs = tonumber(ARGV[4]), clock(ARGV[5]), ARGV[6], tonumber(ARGV[7])
@@ -14,22 +15,37 @@ local first = 20
 local count = #ARGV - first + 1
 local conv, mail, record = key('conv', conversation), key('mail', conversation), key('turn', turn)
 
+if repeated(turn, seq, count) and redis.call('HGET', record, 'endedBy') == token then
+  -- The claim of the next turn went with the lost answer: it is handed out again under the same nonce.
+  local next = {}
+  if ARGV[19] ~= '' then
+    local claimer = cjson.decode(ARGV[19])
+    local state = redis.call('HMGET', conv, 'nonce', 'turn', 'epoch', 'owner')
+    if state[1] == claimer.nonce and state[2] == claimer.candidate then
+      next = open_turn(conversation, claimer, tonumber(state[3]), state[4] or 'agent', now)
+    end
+  end
+  return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation)), next }
+end
 if not holds(conversation, token) then return { 'lost-claim' } end
-if repeated(turn, seq, count) then return { 'committed', redis.call('LLEN', mail) } end
 
 local failed = append(turn, seq, first, count)
 if failed then return failed end
-move(cjson.decode(ARGV[8]), now, ledgerMs)
+if ARGV[8] ~= '' then move(cjson.decode(ARGV[8]), now, ledgerMs) end
 
+local head = redis.call('HMGET', record, 'messages', 'approval')
 local answered = {}
-for _ = 1, tonumber(redis.call('HGET', record, 'messages')) do
+for _ = 1, tonumber(head[1]) do
   local json = redis.call('LPOP', mail)
   answered[#answered + 1] = json
   redis.call('SET', key('msg', cjson.decode(json).id), turn, 'PX', claimMs)
 end
 redis.call('HSET', record, 'phase', 'ended', 'outcome', ARGV[9], 'reason', ARGV[10], 'endedAt', now,
-  'parkDueAt', '', 'answered', '[' .. table.concat(answered, ',') .. ']')
-local approval = redis.call('HGET', record, 'approval')
+  'parkDueAt', '', 'endedBy', token, 'answered', '[' .. table.concat(answered, ',') .. ']')
+redis.call('PEXPIRE', record, turnMs)
+redis.call('PEXPIRE', key('events', turn), turnMs)
+redis.call('ZADD', key('ended'), now, turn)
+local approval = head[2]
 if approval and approval ~= '' then
   if redis.call('HGET', key('approval', approval), 'status') == 'pending' then
     redis.call('HSET', key('approval', approval), 'status', 'cancelled', 'by', 'turn ended', 'comment', '',
@@ -39,21 +55,23 @@ if approval and approval ~= '' then
   redis.call('PEXPIRE', key('approval', approval), turnMs)
 end
 
-redis.call('RPUSH', key('hist', conversation), ARGV[11])
-redis.call('LTRIM', key('hist', conversation), -tonumber(ARGV[18]), -1)
-local facts = cjson.decode(ARGV[13])
-if #facts > 0 then redis.call('HSET', key('facts', conversation), unpack(facts)) end
-deliver(conversation, cjson.decode(ARGV[12]), now, slackMs)
+if redis.call('RPUSH', key('hist', conversation), ARGV[11]) > tonumber(ARGV[18]) then
+  redis.call('LPOP', key('hist', conversation))
+end
+if ARGV[13] ~= '' then redis.call('HSET', key('facts', conversation), unpack(cjson.decode(ARGV[13]))) end
+if ARGV[12] ~= '' then deliver(conversation, cjson.decode(ARGV[12]), now, slackMs) end
 
+local handsOver = ARGV[14] == '1'
 redis.call('HDEL', conv, 'turn', 'signal')
-redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0)
-if ARGV[14] == '1' then redis.call('HSET', conv, 'owner', 'human') end
-redis.call('ZREM', key('open'), conversation)
-redis.call('ZADD', key('ended'), now, turn)
-redis.call('PEXPIRE', record, turnMs)
-redis.call('PEXPIRE', key('events', turn), turnMs)
+redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0, handsOver and 'owner' or 'idle', handsOver and 'human' or '0')
 
-local waiting = redis.call('LLEN', mail)
+local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation))
+if waiting > 0 and ARGV[19] ~= '' then
+  local state = redis.call('HMGET', conv, 'epoch', 'owner')
+  local next = open_turn(conversation, cjson.decode(ARGV[19]), tonumber(state[1]) + 1, state[2] or 'agent', now)
+  return { 'committed', waiting, unsettled, next }
+end
+redis.call('ZREM', key('open'), conversation)
 if waiting > 0 then
   redis.call('ZADD', key('due'), now + slackMs, 't:' .. conversation)
 else
@@ -62,14 +80,4 @@ else
   redis.call('PEXPIRE', key('hist', conversation), convMs)
   redis.call('PEXPIRE', key('facts', conversation), convMs)
 end
-
--- Retention without a scan: each commit drops at most a few of the oldest ended turns.
-local ended = key('ended')
-redis.call('ZREMRANGEBYSCORE', ended, '-inf', now - tonumber(turnMs))
-if redis.call('ZCARD', ended) > tonumber(ARGV[19]) then
-  local oldest = redis.call('ZPOPMIN', ended, 2)
-  for index = 1, #oldest, 2 do
-    redis.call('UNLINK', key('turn', oldest[index]), key('events', oldest[index]))
-  end
-end
-return { 'committed', waiting }
+return { 'committed', waiting, unsettled, {} }

@@ -66,3 +66,26 @@ local function deliver(conversation, deliveries, now, slackMs)
     end
   end
 end
+
+-- Voids every earlier claim of the conversation and makes this one the current one.
+local function take_claim(conversation, claimer, epoch, more)
+  local token = epoch .. '-' .. claimer.nonce
+  redis.call('HSET', key('conv', conversation), 'epoch', epoch, 'token', token, 'nonce', claimer.nonce,
+    'worker', claimer.worker, 'idle', '1', 'heldUntil', '', unpack(more))
+  return token
+end
+
+-- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does.
+local function open_turn(conversation, claimer, epoch, owner, now)
+  local turn = claimer.candidate
+  local token = take_claim(conversation, claimer, epoch, { 'turn', turn })
+  redis.call('HSET', key('turn', turn), 'conversation', conversation, 'phase', 'queued', 'startedAt', now,
+    'messages', 1, 'job', claimer.job)
+  redis.call('ZADD', key('open'), now, conversation)
+  redis.call('ZADD', key('due'), now + claimer.slackMs, 't:' .. conversation)
+  return {
+    'claimed', token, epoch, turn, owner, {}, { redis.call('LINDEX', key('mail', conversation), 0) }, {},
+    redis.call('LRANGE', key('hist', conversation), -claimer.history, -1),
+    redis.call('HGETALL', key('facts', conversation)), {},
+  }
+end

@@ -2,21 +2,21 @@
 -- With a reservation it also writes the row of the effect that is about to be sent, if the ledger lets it run.
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 phase after  6 clock offset in ms  7 ledger time-out in ms
---       8 slack in ms  9 moves, JSON [{operation, status, outcome?}]  10 reservation, JSON or ''  11.. events, JSON each
+--       8 slack in ms  9 moves, JSON [{operation, status, outcome?}] or ''  10 reservation, JSON or ''  11.. events, JSON each
 -- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON}
 --       | {'refused', why, operation, status, valid until or '', outcome JSON or ''}
 -- Invariants: only the current claim writes; a refusal or a stop writes nothing; a repeat answers {'recorded'}.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq, phase = tonumber(ARGV[4]), ARGV[5]
 local now, ledgerMs, slackMs = clock(ARGV[6]), ARGV[7], tonumber(ARGV[8])
-local moves = cjson.decode(ARGV[9])
 local first = 11
 local count = #ARGV - first + 1
 local conv = key('conv', conversation)
 
-if not holds(conversation, token) then return { 'lost-claim' } end
+local state = redis.call('HMGET', conv, 'token', 'signal')
+if state[1] ~= token then return { 'lost-claim' } end
 if repeated(turn, seq, count) then return { 'recorded' } end
-local signal = redis.call('HGET', conv, 'signal')
+local signal = state[2]
 if signal and signal ~= '' then return { 'stopped', signal } end
 
 if ARGV[10] ~= '' then
@@ -57,7 +57,7 @@ end
 
 local failed = append(turn, seq, first, count)
 if failed then return failed end
-move(moves, now, ledgerMs)
+if ARGV[9] ~= '' then move(cjson.decode(ARGV[9]), now, ledgerMs) end
 redis.call('HSET', key('turn', turn), 'phase', phase, 'parkDueAt', '')
 redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0)
 redis.call('ZADD', key('due'), now + slackMs, 't:' .. conversation)
