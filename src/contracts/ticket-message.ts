@@ -13,8 +13,14 @@ export type Requester = z.infer<typeof requesterSchema>;
 
 const identifier = z.string().min(1).max(512);
 
-/** Longest message text kept, in UTF-16 units. Longer text is cut with a marker by the producer that accepts it. */
+/** Longest message text kept, in UTF-16 units. */
 export const MAX_TEXT_LENGTH = 100_000;
+
+/** Longer text is cut, and says so: a message is never refused for its length. */
+function cut(text: string): string {
+  if (text.length <= MAX_TEXT_LENGTH) return text;
+  return `${text.slice(0, MAX_TEXT_LENGTH)}\n[cut: ${MAX_TEXT_LENGTH} of ${text.length} characters kept]`;
+}
 
 /** One inbound message as the producers hand it in. `text` is untrusted data wherever it goes. */
 export const ticketMessageSchema = z.object({
@@ -28,7 +34,7 @@ export const ticketMessageSchema = z.object({
   messageId: identifier,
   /** One try of the source to hand the message over. A retry may carry another one. */
   deliveryId: identifier.optional(),
-  text: z.string().max(MAX_TEXT_LENGTH),
+  text: z.string().transform(cut),
   requester: requesterSchema,
   subject: z.string().max(1_000).optional(),
   channel: z.string().max(64).optional(),

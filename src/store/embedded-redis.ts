@@ -77,6 +77,8 @@ export async function startRedis(options: {
     ],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A Ctrl-C is for us: the server must outlive the turns that come to rest because of it.
+      detached: true,
       env: server.libraries ? { ...process.env, LD_LIBRARY_PATH: server.libraries } : process.env,
     },
   );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { MAX_TEXT_LENGTH, ticketMessageSchema } from '../../src/contracts/index.ts';
 import { ticket } from '../support/rig.ts';
 import { committing, ended, opened, openStore, transition } from '../support/store.ts';
 
@@ -79,6 +80,13 @@ test('text survives byte for byte: emoji, NUL, direction marks, a lone surrogate
   await store.acceptMessage(ticket({ text }));
 
   expect((await claim()).messages[0]?.text).toBe(text);
+});
+
+test('a text that is too long is cut and says so', () => {
+  const { text } = ticketMessageSchema.parse(ticket({ text: 'x'.repeat(1_000_000) }));
+
+  expect(text.length).toBeLessThan(MAX_TEXT_LENGTH + 100);
+  expect(text).toMatch(/\[cut: 100000 of 1000000 characters kept\]$/);
 });
 
 test('claims of answered messages outlive every retry of a source, and open ones have no time-out', async () => {

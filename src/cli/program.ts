@@ -1,0 +1,75 @@
+import { Command } from 'commander';
+import { addApprovals } from './approvals.ts';
+import { addBlocked } from './blocked.ts';
+import { addDoctor } from './doctor.ts';
+import { addEnqueue } from './enqueue.ts';
+import { usageError } from './errors.ts';
+import { addLedger } from './ledger.ts';
+import { wantsJson } from './report-problem.ts';
+import { addTrace } from './trace.ts';
+import { addTurns } from './turns.ts';
+import { addUp } from './up.ts';
+import { version } from './version.ts';
+import { addWhy } from './why.ts';
+import { addWorker } from './worker.ts';
+
+const EXAMPLES = `Examples:
+  turnkeeper up                           Redis, if there is none, and a worker
+  turnkeeper enqueue tickets.jsonl        hand messages in
+  turnkeeper turns list --open            what is going on
+  turnkeeper why zendesk/4482             why the newest turn of a conversation stopped
+  turnkeeper approvals approve <id> --by ana
+`;
+
+const EXIT_CODES = `
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 5 somebody else was first or it expired,
+6 done with findings, 75 try again, 130 Ctrl-C.
+More: README.md and docs/ of the package.`;
+
+/** The command line: one file per command, options of all of them here. */
+export function buildProgram(argv: readonly string[]): Command {
+  const program = new Command('turnkeeper')
+    .description('Runs support agents in the background and proves what they did.')
+    .version(version(), '-v, --version')
+    .option('--config <file>', 'the agent; default turnkeeper.config.ts of this directory')
+    .option('-o, --output <format>', 'table, json, jsonl, csv or id', 'table')
+    .option('--json', 'same as -o json')
+    .option('-q, --quiet', 'ids only')
+    .option('--no-color', 'no colours, as with NO_COLOR')
+    .addHelpText('before', EXAMPLES)
+    .addHelpText('after', EXIT_CODES)
+    .configureHelp({ showGlobalOptions: true });
+  for (const add of [
+    addUp,
+    addWorker,
+    addEnqueue,
+    addTurns,
+    addTrace,
+    addWhy,
+    addLedger,
+    addBlocked,
+    addApprovals,
+    addDoctor,
+  ]) {
+    add(program);
+  }
+  answerInOurWay(program, wantsJson(argv));
+  return program;
+}
+
+/** Help goes where it was asked for; a wrong command line is reported by us, in the format the caller wants. */
+function answerInOurWay(command: Command, silent: boolean): void {
+  command.configureOutput({ outputError: () => {}, ...(silent ? { writeErr: () => {} } : {}) });
+  command.exitOverride((error) => {
+    if (error.exitCode === 0) throw error;
+    // A command without what it needs shows its short help; that is wrong usage, not an answer.
+    const bare = error.code === 'commander.help';
+    const message = bare ? 'a command is missing' : error.message.replace(/^error: /, '').split('\n', 1)[0];
+    throw usageError(message ?? '', `usage: ${fullName(command)} ${command.usage()}; more with --help`);
+  });
+  command.commands.forEach((one) => answerInOurWay(one, silent));
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}
