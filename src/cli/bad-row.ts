@@ -16,13 +16,21 @@ export function messageOf(row: Row): TicketMessage | BadRow {
   if (message.success) return message.data;
   const [issue] = message.error.issues;
   const path = issue?.path ?? [];
+  if (path.length === 0) {
+    return { line: row.line, field: 'row', value: kindOf(row.value), fix: 'must be a JSON object' };
+  }
   const value = path.reduce<unknown>((within, name) => at(within, name), row.value);
   return {
     line: row.line,
-    field: path.join('.') || 'row',
+    field: path.join('.'),
     value: value === undefined ? 'missing' : shorten(redactText(JSON.stringify(value)), 80),
-    fix: path.length === 0 ? 'must be a JSON object' : (FIXES[path.join('.')] ?? issue?.message ?? ''),
+    fix: FIXES[path.join('.')] ?? issue?.message ?? '',
   };
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  return value === null ? 'null' : `a ${typeof value}`;
 }
 
 function at(within: unknown, name: PropertyKey): unknown {

@@ -61,6 +61,7 @@ class Scan {
     if (this.#last === 'turn_parked' && event.type !== 'turn_resumed') {
       this.#miss(before, `${event.type} follows a wait, and no turn_resumed is on record`);
     }
+    if (event.type !== 'verification_read') this.#takesStoredReads = false;
     this.#take(event, step, before);
     this.#last = event.type;
     // A gap that has a name of its own is not named a second time, and one gap breaks everything behind it.
@@ -75,7 +76,9 @@ class Scan {
       case 'turn_resumed':
         if (state.waiting === 'to_park') this.#miss(before, 'the turn had to wait, and no turn_parked is on record');
         this.#takesStoredReads = this.#last === 'turn_parked';
-        return this.#resumed(before);
+        // A turn is parked only when nothing is open: what is open here was not lost with a worker.
+        this.#unansweredModel(before, !this.#takesStoredReads);
+        return this.#unansweredCalls(before, !this.#takesStoredReads);
       case 'model_requested':
         this.#unansweredModel(before, false);
         if (event.round > this.#round + 1) this.#miss(before, `round ${event.round} follows round ${this.#round}`);
@@ -110,7 +113,6 @@ class Scan {
         }
         return;
       case 'verification_started':
-        this.#takesStoredReads = false;
         this.#reads.set(event.callId, number);
         return;
       case 'verification_read':
@@ -165,12 +167,6 @@ class Scan {
     } else if (!this.#broken && turn.phase !== state.phase && !(last === 0 && turn.phase === 'queued')) {
       this.#miss(last, `the newest events: the head says ${turn.phase}, the events lead to ${state.phase}`);
     }
-  }
-
-  /** The earlier claim is void: what it had open will never be answered under it. */
-  #resumed(before: number): void {
-    this.#unansweredModel(before, true);
-    this.#unansweredCalls(before, true);
   }
 
   #unansweredModel(after: number, explained: boolean): void {

@@ -44,7 +44,7 @@ const atLimit = {
 };
 
 describe('[P7] [S2-27] the six checks, each with its own stable rejection', () => {
-  test('[S2-21] 1: arguments that do not fit the schema are named', () => {
+  test('[S2-21] [S0-17] 1: arguments that do not fit the schema are named', () => {
     const checked = checkCall(call('issue_refund', { orderId: 'x', amount: '5' }), place, context());
 
     expect(checked).toMatchObject({ check: 'schema', code: 'invalid_arguments' });

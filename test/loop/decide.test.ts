@@ -47,7 +47,7 @@ function effectStatus(state: TurnState): string | undefined {
 }
 
 describe('what the model proposes', () => {
-  test('[S2-02] [S2-14] a finish candidate ends nothing: it is judged first', () => {
+  test('[S2-02] [S2-14] [S4-49] a finish candidate ends nothing: it is judged first', () => {
     expect(after(...asked, responded(finish)).phase).toBe('validating_actions');
     expect(commandsAfter(...asked, responded(finish))).toEqual(['judge']);
   });
@@ -181,7 +181,7 @@ describe('the accounts of a turn', () => {
     expect(state.spent).toMatchObject({ tokens: 960, costMicros: 95 });
   });
 
-  test('[S2-45] the third identical failure stops the turn', () => {
+  test('[S2-45] [S2-30] the third identical failure stops the turn', () => {
     const fails = (number: number): TurnEvent[] => [
       requested(),
       calls('get'),

@@ -31,7 +31,7 @@ const script = fc.record({
 });
 
 describe('whatever fails and whenever the worker dies', () => {
-  test('[P4] [P6] [S0-48] no refund is sent while its cancellation is unverified, and none is paid twice', async () => {
+  test('[P4] [P6] [S0-48] [S2-05] [S2-15] no refund is sent while its cancellation is unverified, and none is paid twice', async () => {
     const { store, records, clock } = await openStore();
     let run = 0;
     let paid = 0;

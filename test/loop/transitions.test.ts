@@ -191,7 +191,7 @@ const CELLS = PHASES.flatMap((phase) =>
   TURN_EVENT_TYPES.flatMap((event) => phasesAfter(phase, event).map((to) => ({ phase, event, to }))),
 );
 
-describe('[S3-08] [S3-33] every legal cell of the transition table', () => {
+describe('[S3-06] [S3-07] [S3-08] [S3-10] [S3-33] [S4-51] every legal cell of the transition table', () => {
   test.each(CELLS)('$phase + $event may lead to $to', ({ phase, event, to }) => {
     const example = EXAMPLES[`${phase} / ${event} / ${to}`];
     if (example === undefined) throw new Error('this cell has no example: write one');

@@ -30,7 +30,7 @@ async function attempted(status?: EffectStatus) {
   return { ...opening, claim: turn.claim, seq, nextTurn };
 }
 
-describe('[P4] [S1-09] the ledger decides whether a write may run', () => {
+describe('[P4] [S1-02] [S1-04] [S1-09] [S2-25] the ledger decides whether a write may run', () => {
   test('[P5] the row exists before the call is made', async () => {
     const { records } = await attempted();
 
@@ -120,7 +120,7 @@ describe('[P4] [S1-09] the ledger decides whether a write may run', () => {
     expect((await records.operation('op1'))?.status).toBe('verified');
   });
 
-  test('[S1-26] what the agent really did in a conversation is one query', async () => {
+  test('[S1-26] [S1-11] what the agent really did in a conversation is one query', async () => {
     const { records } = await attempted('verified');
 
     expect(await records.ledger('test/c1')).toMatchObject([

@@ -5,7 +5,7 @@ import { messagesOf, type Ticket } from '../../examples/technova/agent/fixtures.
 import { startOrderService } from '../../examples/technova/order-service/start.ts';
 import { ServiceClient } from '../../examples/technova/service/service-client.ts';
 import { startTicketDesk } from '../../examples/technova/ticket-desk/start.ts';
-import type { TicketMessage } from '../../src/contracts/index.ts';
+import type { Approval, TicketMessage } from '../../src/contracts/index.ts';
 import { conversationIdOf } from '../../src/store/index.ts';
 import type { TurnRecord } from '../../src/store/records.ts';
 import { startRig, ticket } from './rig.ts';
@@ -110,6 +110,15 @@ export async function startTechnova(
   const waiting = (conversationId = 'test/c1'): Promise<TurnRecord[]> =>
     rested.until(conversationId, (found) => found.some(({ park }) => park?.kind === 'approval'));
 
+  /** The request that waits after the turn has parked so often for a person. */
+  const asked = async (times: number, conversationId = 'test/c1'): Promise<Approval> => {
+    await rested.until(conversationId, (found) => found.some((turn) => approvalParks(turn) >= times));
+    const pending = await rig.records.pendingApprovals();
+    const approval = pending.find((one) => one.conversationId === conversationId);
+    if (approval === undefined) throw new Error(`nothing of ${conversationId} waits for a person`);
+    return approval;
+  };
+
   const say = (text: string, message: Partial<TicketMessage> = {}) =>
     rig.accept(ticket({ text, requester: { id: OWNER, assurance: 'verified' }, ...message }));
   /** One message, one turn: how it ended. */
@@ -120,11 +129,7 @@ export async function startTechnova(
     return turn;
   };
   const decide = async (decision: 'approved' | 'rejected', conversationId = 'test/c1') => {
-    await waiting(conversationId);
-    const pending = await rig.records.pendingApprovals();
-    const approval = pending.find((one) => one.conversationId === conversationId);
-    if (approval === undefined) throw new Error(`nothing of ${conversationId} waits for a person`);
-    const { id, turnId } = approval;
+    const { id, turnId } = await asked(1, conversationId);
     await rig.store.decideApproval(id, decision, 'tester');
     const parked = await rig.store.parkedTurn(conversationId);
     if (parked === undefined) return;
@@ -138,7 +143,11 @@ export async function startTechnova(
     const log = await desk.log({ kind: 'effect', operation: 'reply', subject: conversation });
     return log.map((entry) => String(entry['text']));
   };
-  return { rig, shop, desk, agent, say, answer, ended, waiting, decide, effects, refunds, repliesIn };
+  return { rig, shop, desk, agent, say, answer, ended, waiting, asked, decide, effects, refunds, repliesIn };
+}
+
+function approvalParks({ events }: TurnRecord): number {
+  return events.filter((event) => event.type === 'turn_parked' && event.park.kind === 'approval').length;
 }
 
 export type Technova = Awaited<ReturnType<typeof startTechnova>>;

@@ -20,7 +20,7 @@ import {
 const kinds = (trace: TurnTrace): string[] => trace.spans.map(({ kind, status }) => `${kind} ${status}`);
 
 describe('[P15] the trace is read off the events', () => {
-  test('[S0-55] [S0-56] what the tool said and what the re-read said are two spans', () => {
+  test('[S0-55] [S0-56] [S4-50] what the tool said and what the re-read said are two spans', () => {
     const trace = traceOf([
       started(),
       requested(),

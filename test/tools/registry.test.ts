@@ -5,7 +5,7 @@ import { Shop, shopTools } from '../support/shop.ts';
 const tools = shopTools(new Shop());
 const refund = tools.find(({ name }) => name === 'issue_refund');
 
-describe('[S0-10] [S0-23] the registry refuses a write tool without its whole contract', () => {
+describe('[S0-10] [S0-23] [S2-04] the registry refuses a write tool without its whole contract', () => {
   test.each([
     'description',
     'input',

@@ -38,7 +38,7 @@ async function waitingForPerson(options: Partial<RigOptions> = {}) {
 }
 
 describe('an action above the limit', () => {
-  test('[S2-26] [S0-39] is not run; the person sees the frozen arguments and the state of the world', async () => {
+  test('[S0-15] [S2-10] [S2-26] [S0-39] is not run; the person sees the frozen arguments and the state of the world', async () => {
     const { approval, refunds, rig } = await waitingForPerson();
 
     expect(refunds()).toEqual([]);
@@ -114,7 +114,7 @@ describe('an action above the limit', () => {
     expect(refunds()).toHaveLength(1);
   });
 
-  test('[P3] while it waits, other conversations go on and its own messages keep their place', async () => {
+  test('[P3] [S4-55] while it waits, other conversations go on and its own messages keep their place', async () => {
     const { rig, decide } = await waitingForPerson({ approvalLimits: { EUR: 0 } });
     await rig.accept(ticket({ text: 'any news?' }));
     await rig.accept(ticket({ conversationId: 'c2', requester: { id: 'bob', assurance: 'verified' } }));

@@ -26,7 +26,7 @@ describe('a message becomes one turn', () => {
     ]);
   });
 
-  test('[P2] a message that arrives while a turn runs is answered after it, in order', async () => {
+  test('[P2] [S3-13] a message that arrives while a turn runs is answered after it, in order', async () => {
     const { promise: firstIsRunning, resolve: running } = Promise.withResolvers<void>();
     const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
     const seen: string[] = [];

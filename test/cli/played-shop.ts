@@ -1,0 +1,50 @@
+import type { View } from '../../src/loop/index.ts';
+import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
+import { cancelThenRefund } from '../support/cancel-then-refund.ts';
+import { startRig, ticket } from '../support/rig.ts';
+import { Shop, shopTools } from '../support/shop.ts';
+
+/** Refunds above this need a person; the script refunds 20.00. */
+export const NEEDS_PERSON = { EUR: 1_000 };
+
+function policy(view: View): ScriptedAnswer {
+  const text = view.messages[0]?.text ?? '';
+  if (text.includes('human')) return { kind: 'escalate', rationale: 'the customer wants a person' };
+  return cancelThenRefund(view);
+}
+
+/** A shop, its agent and a worker: "cancel" cancels and refunds order 1, "human" asks for a person. */
+export async function playShop(options: { approvalLimits?: Record<string, number>; settleReads?: number } = {}) {
+  const shop = new Shop();
+  shop.add({ id: '1' });
+  shop.settleReads = options.settleReads ?? 0;
+  const rig = await startRig({
+    model: scriptedModel(policy, { microsPerToken: 2 }),
+    tools: shopTools(shop),
+    approvalLimits: options.approvalLimits ?? { EUR: 10_000 },
+  });
+  await rig.startHost();
+  const turnId = async (conversationId = 'test/c1'): Promise<string> => {
+    const conversation = await rig.records.conversation(conversationId);
+    return conversation?.openTurn ?? conversation?.lastTurn ?? '';
+  };
+  return { ...rig, shop, turnId };
+}
+
+/** The shop with one turn that has cancelled after a wait and refunded. */
+export async function playedTurn() {
+  const played = await playShop({ settleReads: 2 });
+  await played.accept(ticket({ text: 'cancel my order' }));
+  await played.target.arrived('reply', 1);
+  return { ...played, id: await played.turnId() };
+}
+
+/** The shop with one turn that waits for a person. */
+export async function waitingTurn() {
+  const played = await playShop({ approvalLimits: NEEDS_PERSON });
+  await played.accept(ticket({ text: 'cancel my order' }));
+  await played.target.arrived('holding', 1);
+  const [approval] = await played.records.pendingApprovals();
+  if (approval === undefined) throw new Error('nothing waits for a person');
+  return { ...played, approval, id: approval.turnId };
+}
