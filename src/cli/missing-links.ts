@@ -43,7 +43,6 @@ class Scan {
   readonly #unverified = new Map<string, number>();
   readonly #verdicts = new Map<string, string>();
   readonly #asked = new Set<string>();
-  readonly #approved = new Set<string>();
   #round = 0;
   #parks = 0;
   #stopped = false;
@@ -55,7 +54,11 @@ class Scan {
   take(step: Step): void {
     const { event, number } = step;
     const before = number - 1;
-    if (event === undefined) return this.#miss(before, `line ${number} of the record cannot be read`);
+    if (event === undefined) {
+      this.#broken = true;
+      this.#last = undefined;
+      return this.#miss(before, `line ${number} of the record cannot be read`);
+    }
     if (number === 1 && event.type !== 'turn_started') this.#miss(0, 'the beginning: no turn_started is on record');
     const found = this.links.length;
     if (this.#last === 'turn_parked' && event.type !== 'turn_resumed') {
@@ -128,7 +131,6 @@ class Scan {
         this.#parks = event.park.number;
         return;
       case 'approval_decided':
-        this.#approved.add(event.approvalId);
         if (!this.#asked.has(event.approvalId)) {
           this.#miss(before, `approval ${event.approvalId} was decided, but nobody asked for it`);
         }

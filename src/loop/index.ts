@@ -3,7 +3,7 @@ export { decide, fold, type Command, type Decision } from './decide.ts';
 export { IllegalTransitionError, LostClaimError } from './errors.ts';
 export { actionHash, canonicalJson, digest, intentOf, operationKey, sha256 } from './identity.ts';
 export * from './ports.ts';
-export { readPlan, runTurn, type Rest } from './runner.ts';
+export { runTurn, type Rest } from './runner.ts';
 export {
   allCalls,
   callOf,

@@ -1,18 +1,15 @@
 import type {
-  ApprovalRequest,
   CallVerdict,
   Delivery,
   Ending,
   Facts,
   Park,
   PlannedEffect,
-  ReadPlan,
   Requester,
   TurnEvent,
 } from '../contracts/index.ts';
 import { handsOver, proposalSchema } from '../contracts/index.ts';
 import { callsToCheck, checkCall, type Passed } from './check.ts';
-import type { Command } from './decide.ts';
 import { establishedFacts } from './facts.ts';
 import { judgeFinish } from './finish.ts';
 import { canonicalJson, digest } from './identity.ts';
@@ -24,11 +21,11 @@ import {
   type Ports,
   type Reservation,
   type Signal,
-  type Toolbox,
 } from './ports.ts';
 import { currentCalls, deadlineOf, type CallState } from './state.ts';
 import { deliveriesAtEnd, historyEntry, holdingDelivery } from './voice.ts';
 import { assembleView } from './view.ts';
+import { approvalRequest, planPark, readPlan } from './waiting.ts';
 
 /** Why the worker gets its hands free. */
 export type Rest = { /** There is something to deliver, and nobody may have been told. */ deliver: boolean } & (
@@ -258,17 +255,17 @@ class Runner {
     this.#turn.apply({ type: 'verification_read', at: this.#now(), callId, read, final });
   }
 
-  async park(kind: Extract<Command, { do: 'park' }>['kind']): Promise<Rest> {
+  async park(kind: Park['kind']): Promise<Rest> {
     const { claimed, state } = this.#turn;
+    const { store, rules, tools } = this.#ports;
     const at = this.#now();
-    const park = this.#planPark(kind, at);
-    const call = currentCalls(state).find((one) => one.id === park.callId);
-    const asks = kind === 'approval' && call !== undefined;
-    const deliveries = asks ? [holdingDelivery(claimed, this.#ports.rules)] : [];
+    const park = planPark(kind, { at, state, claimed, tools });
+    const approval = approvalRequest(park, { at, state, claimed });
+    const deliveries = approval === undefined ? [] : [holdingDelivery(claimed, rules)];
     this.#turn.apply({ type: 'turn_parked', at, park });
-    const { unsettled } = await this.#ports.store.park(claimed.claim, this.#turn.transition(), {
+    const { unsettled } = await store.park(claimed.claim, this.#turn.transition(), {
       park,
-      ...(asks ? { approval: this.#approvalRequest(call, at, park.dueAt) } : {}),
+      ...(approval === undefined ? {} : { approval }),
       deliveries,
     });
     return { kind: 'parked', park, deliver: isNews(deliveries, unsettled) };
@@ -343,50 +340,6 @@ class Runner {
       principal: this.#principal(),
     };
   }
-
-  #planPark(kind: Extract<Command, { do: 'park' }>['kind'], at: number): Park {
-    const { state, claimed } = this.#turn;
-    const number = state.spent.parks + 1;
-    switch (kind) {
-      case 'back_off':
-        return { number, kind, dueAt: state.backOffUntil ?? at };
-      case 'approval': {
-        const call = currentCalls(state).find((one) => one.step === 'awaiting_approval');
-        const approvalId = call?.approval?.id ?? '';
-        const asked = claimed.approval?.id === approvalId ? claimed.approval.expiresAt : undefined;
-        const dueAt = asked ?? at + state.limits.approvalMs;
-        return { number, kind, dueAt, callId: call?.id ?? '', approvalId };
-      }
-      case 'verification': {
-        const call = currentCalls(state).find((one) => one.step === 'verifying');
-        const plan = readPlan(this.#ports.tools, call);
-        // Before its validity has passed, a re-read cannot tell that an unanswered call is lost.
-        const conclusiveAt = call?.effect?.answered === false ? (call.effect.validUntil ?? 0) + 1 : 0;
-        const dueAt = Math.max(at + plan.backoffMs, conclusiveAt);
-        return { number, kind, dueAt, callId: call?.id ?? '', reads: plan };
-      }
-      default:
-        return kind satisfies never;
-    }
-  }
-
-  #approvalRequest(call: CallState, at: number, expiresAt: number): ApprovalRequest {
-    const { claim } = this.#turn.claimed;
-    return {
-      id: call.approval?.id ?? '',
-      conversationId: claim.conversationId,
-      turnId: claim.turnId,
-      callId: call.id,
-      tool: call.tool,
-      arguments: call.arguments,
-      actionHash: call.effect?.actionHash ?? '',
-      operation: call.effect?.operation ?? '',
-      reason: call.approval?.reason ?? '',
-      seen: call.approval?.seen,
-      requestedAt: at,
-      expiresAt,
-    };
-  }
 }
 
 const DEFAULT_TOOL_TIMEOUT_MS = 15_000;
@@ -394,17 +347,6 @@ const DEFAULT_TOOL_TIMEOUT_MS = 15_000;
 /** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */
 function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {
   return deliveries.length > 0 && unsettled <= deliveries.length;
-}
-
-/** How many re-reads are left for an effect, and how far apart. */
-export function readPlan(tools: Toolbox, call: CallState | undefined): ReadPlan {
-  const verify = call && tools.find(call.tool)?.verify;
-  const done = call?.effect?.reads.length ?? 0;
-  return {
-    attempts: Math.max(1, (verify?.attempts ?? 4) - done),
-    backoffMs: verify?.backoffMs ?? 1_000,
-    maxBackoffMs: verify?.maxBackoffMs ?? 60_000,
-  };
 }
 
 function reservationOf(call: CallState, effect: PlannedEffect, validUntil?: number): Reservation {

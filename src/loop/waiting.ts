@@ -1,0 +1,72 @@
+import type { ApprovalRequest, Park, ReadPlan } from '../contracts/index.ts';
+import type { ClaimedTurn, Toolbox } from './ports.ts';
+import { currentCalls, type CallState, type TurnState } from './state.ts';
+
+type Moment = { at: number; state: TurnState; claimed: ClaimedTurn };
+
+/** What a turn is going to wait for, and until when at the latest. */
+export function planPark(kind: Park['kind'], moment: Moment & { tools: Toolbox }): Park {
+  const { at, state, claimed, tools } = moment;
+  const number = state.spent.parks + 1;
+  switch (kind) {
+    case 'back_off':
+      return { number, kind, dueAt: state.backOffUntil ?? at };
+    case 'approval': {
+      const call = callIn(state, 'awaiting_approval');
+      const approvalId = call.approval?.id ?? '';
+      // Woken without a decision, it waits for what is left of the same approval.
+      const asked = claimed.approval?.id === approvalId ? claimed.approval.expiresAt : undefined;
+      const dueAt = asked ?? at + state.limits.approvalMs;
+      return { number, kind, dueAt, callId: call.id, approvalId };
+    }
+    case 'verification': {
+      const call = callIn(state, 'verifying');
+      const reads = readPlan(tools, call);
+      // Before its validity has passed, a re-read cannot tell that an unanswered call is lost.
+      const conclusiveAt = call.effect?.answered === false ? (call.effect.validUntil ?? 0) + 1 : 0;
+      const dueAt = Math.max(at + reads.backoffMs, conclusiveAt);
+      return { number, kind, dueAt, callId: call.id, reads };
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** How many re-reads of an effect are left, and how far apart. */
+export function readPlan(tools: Toolbox, call: CallState): ReadPlan {
+  const verify = tools.find(call.tool)?.verify;
+  const made = call.effect?.reads.length ?? 0;
+  return {
+    attempts: Math.max(1, (verify?.attempts ?? 4) - made),
+    backoffMs: verify?.backoffMs ?? 1_000,
+    maxBackoffMs: verify?.maxBackoffMs ?? 60_000,
+  };
+}
+
+/** What a person is asked to agree to, if the park waits for one: the frozen action and what they see of the world. */
+export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | undefined {
+  if (park.kind !== 'approval') return undefined;
+  const { at, state, claimed } = moment;
+  const { id: callId, tool, approval, effect, arguments: args } = callIn(state, 'awaiting_approval');
+  const { conversationId, turnId } = claimed.claim;
+  return {
+    id: approval?.id ?? '',
+    conversationId,
+    turnId,
+    callId,
+    tool,
+    arguments: args,
+    actionHash: effect?.actionHash ?? '',
+    operation: effect?.operation ?? '',
+    reason: approval?.reason ?? '',
+    seen: approval?.seen,
+    requestedAt: at,
+    expiresAt: park.dueAt,
+  };
+}
+
+function callIn(state: TurnState, step: CallState['step']): CallState {
+  const call = currentCalls(state).find((one) => one.step === step);
+  if (call === undefined) throw new RangeError(`no call is ${step}`);
+  return call;
+}
