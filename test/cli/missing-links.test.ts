@@ -19,7 +19,7 @@ function recordOf(recorded: readonly TurnEvent[], turn: Partial<TurnOnRecord> = 
   const entries = recorded.map((event) => ({ event }));
   return {
     ...{ turnId: 't1', conversationId: 'test/c1', outcome: null, reason: null, startedAt: events.at, endedAt: null },
-    ...{ claimedAt: null, open: true, park: null, messages: [], entries, parkedReads: [] },
+    ...{ claimedAt: null, open: true, park: null, messages: [], entries, storedReads: [] },
     phase: replay(entries).state.phase,
     holder: { owner: 'agent', worker: 'lost', heldUntil: null },
     ...turn,
@@ -28,13 +28,11 @@ function recordOf(recorded: readonly TurnEvent[], turn: Partial<TurnOnRecord> = 
 
 describe('[S4-14] [S4-53] the record of a whole turn', () => {
   test('with two waits, an approval and two effects has no missing link', async () => {
-    const { records, store, queues, approval, target } = await waitingTurn();
-    await store.decideApproval(approval.id, 'approved', 'ana');
-    const { conversationId, turnId } = approval;
-    await queues.hurry({ conversationId, turnId, park: 1 }, 'approval');
+    const { records, approve, target, id } = await waitingTurn();
+    await approve('ana');
     await target.arrived('reply', 1);
 
-    const { turn, missing } = await readStory(records, turnId);
+    const { turn, missing } = await readStory(records, id);
 
     expect(missing).toEqual([]);
     // Whichever line is taken out, the gap is named, and not explained away.

@@ -41,10 +41,17 @@ export async function playedTurn() {
 
 /** The shop with one turn that waits for a person. */
 export async function waitingTurn() {
-  const played = await playShop({ approvalLimits: NEEDS_PERSON });
+  const played = await playShop({ approvalLimits: NEEDS_PERSON, settleReads: 2 });
   await played.accept(ticket({ text: 'cancel my order' }));
   await played.target.arrived('holding', 1);
   const [approval] = await played.records.pendingApprovals();
   if (approval === undefined) throw new Error('nothing waits for a person');
-  return { ...played, approval, id: approval.turnId };
+  const { conversationId, turnId } = approval;
+  /** Agrees as another approver would, and lets the turn go on. */
+  const approve = async (by: string): Promise<void> => {
+    const parked = await played.store.parkedTurn(conversationId, turnId);
+    await played.store.decideApproval(approval.id, 'approved', by);
+    await played.queues.hurry({ conversationId, turnId, park: parked?.park.number ?? 0 }, 'approval');
+  };
+  return { ...played, approval, approve, id: turnId };
 }

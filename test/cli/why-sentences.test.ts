@@ -26,7 +26,7 @@ function storyOf(recorded: readonly TurnEvent[], turn: Partial<TurnStory['turn']
       park: null,
       messages: [],
       entries,
-      parkedReads: [],
+      storedReads: [],
       holder: { owner: 'agent', worker: 'alive', heldUntil: null },
       ...turn,
     },

@@ -275,7 +275,7 @@ describe('refunding', () => {
     },
   );
 
-  it('[S0-47] the shop refuses a refund for an order that is not cancelled whoever asks, unless its own guard is off', async () => {
+  it('[S0-06] [S0-47] the shop refuses a refund for an order that is not cancelled whoever asks, unless its own guard is off', async () => {
     await seed(ORDER);
     expect(await refund()).toMatchObject(refusal(409, 'order_not_cancelled'));
 

@@ -45,7 +45,7 @@ describe.each(['ship', 'reinstate'] as const)('the order changes (%s) between re
 const dear = [{ id: 'line-1', sku: 'MON-27', name: 'Monitor', quantity: 1, unitPrice: 74_000 }];
 
 describe('the order changes while a person is asked', () => {
-  test('[S2-27] the approval does not cover the changed order: it is asked again, with what is true now', async () => {
+  test('the approval does not cover the changed order: it is asked again, with what is true now', async () => {
     const technova = await startTechnova({ orders: [orderOf({ currency: 'USD', total: 74_000, lines: dear })] });
     await technova.say(WISH);
     await technova.waiting();

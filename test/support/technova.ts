@@ -139,7 +139,14 @@ export async function startTechnova(
   const effects = (operation?: string) =>
     shop.log({ kind: 'effect', ...(operation === undefined ? {} : { operation }) });
   const refunds = () => effects('refund');
-  const repliesIn = async (conversation = 'c1'): Promise<string[]> => {
+  /** What the customer was sent in a conversation, oldest first, once there are so many messages. */
+  const repliesIn = async (conversation = 'c1', count = 1): Promise<string[]> => {
+    for (let seq = 0, arrived = 0; arrived < count; arrived += 1) {
+      const wait = `wait=applied:reply:${conversation}&after=${seq}`;
+      const { status, body } = await desk.get(`/admin/events?${wait}`);
+      if (status !== 200) throw new Error(`${arrived} of ${count} replies arrived in ${conversation}`);
+      seq = (body as { seq: number }).seq;
+    }
     const log = await desk.log({ kind: 'effect', operation: 'reply', subject: conversation });
     return log.map((entry) => String(entry['text']));
   };
