@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    reporters: ['default', 'test/support/closing-line.ts'],
+    reporters: ['default', './test/support/closing-line.ts'],
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -20,7 +20,9 @@ export function addApprovals(program: Command): void {
     );
   approvals
     .command('show')
-    .description('One request: the frozen action, why a person is asked, what the world looked like.')
+    .description(
+      'One request: the frozen action, why a person is asked, what the world looked like.',
+    )
     .argument('<id>')
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (invocation) => show(invocation, id)),
@@ -63,12 +65,14 @@ async function list({ settings, out }: Invocation, limit: number): Promise<void>
 
 async function show({ settings, out }: Invocation, id: string): Promise<void> {
   const approval = await withRecords(settings, ({ records }) => records.approval(id));
-  if (approval === undefined) throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
+  if (approval === undefined)
+    throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
   out.card(approvalView(approval), { id: (one) => one.id, text: (one) => cardText(one, out) });
 }
 
 function cardText(approval: ApprovalView, out: Output): string {
-  const { id, status, tool, reason, seen, by, decidedAt, comment, conversationId, turnId } = approval;
+  const { id, status, tool, reason, seen, by, decidedAt, comment, conversationId, turnId } =
+    approval;
   const said = comment === null ? '' : `, ${comment}`;
   const decided = by === null ? [] : [`Decided: ${status} by ${by} at ${decidedAt}${said}`];
   const lines = [

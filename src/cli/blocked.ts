@@ -28,7 +28,9 @@ export type BlockedRow = {
 export function addBlocked(program: Command): void {
   program
     .command('blocked')
-    .description('Conversations that wait: held by what, since when, who waits behind, and whether it frees itself.')
+    .description(
+      'Conversations that wait: held by what, since when, who waits behind, and whether it frees itself.',
+    )
     .option('--limit <n>', 'how many at most', wholeNumber(1_000), 100)
     .action((options: { limit: number }, command: Command) =>
       perform(command, (invocation) => blocked(invocation, options.limit)),
@@ -39,7 +41,10 @@ const VIEW: ListView<BlockedRow> = {
   id: (row) => row.conversationId,
   columns: [
     { title: 'CONVERSATION', cell: (row) => row.conversationId },
-    { title: 'HELD BY', cell: (row) => (row.turnId === null ? row.heldBy : `${row.turnId} ${row.heldBy}`) },
+    {
+      title: 'HELD BY',
+      cell: (row) => (row.turnId === null ? row.heldBy : `${row.turnId} ${row.heldBy}`),
+    },
     { title: 'FOR', cell: (row) => duration(row.heldForMs) },
     { title: 'BEHIND', cell: behindText },
     { title: 'FREES ITSELF', cell: (row) => row.outlook },
@@ -56,7 +61,10 @@ function behindText(row: BlockedRow): string {
 
 async function blocked({ settings, out }: Invocation, limit: number): Promise<void> {
   const found = await withRecords(settings, ({ records }) => records.blocked(limit));
-  out.list(found.map((one) => rowOf(one, Date.now())), VIEW);
+  out.list(
+    found.map((one) => rowOf(one, Date.now())),
+    VIEW,
+  );
 }
 
 function rowOf(one: Blocked, now: number): BlockedRow {
@@ -95,9 +103,19 @@ function outlookOf({ turnId, park, phase, holder }: Blocked, now: number): Outlo
         outlook: `no, needs a person (turnkeeper approvals show ${park.approvalId}); stops by itself ${iso(at)}`,
       };
     case 'verification':
-      return { heldBy: 'waiting for re-read', freesItself: true, at, outlook: `yes, re-read ${iso(at)}` };
+      return {
+        heldBy: 'waiting for re-read',
+        freesItself: true,
+        at,
+        outlook: `yes, re-read ${iso(at)}`,
+      };
     case 'back_off':
-      return { heldBy: 'backing off', freesItself: true, at, outlook: `yes, tries again ${iso(at)}` };
+      return {
+        heldBy: 'backing off',
+        freesItself: true,
+        at,
+        outlook: `yes, tries again ${iso(at)}`,
+      };
     default:
   }
   const { heldUntil } = holder;

@@ -53,7 +53,10 @@ export async function reachRedis(settings: Settings): Promise<{ redis: Redis; ur
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   redis.once('ready', () => resolve());
   redis.once('error', reject);
-  const timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  const timer = setTimeout(
+    () => reject(new Error(`no answer within ${PATIENCE_MS} ms`)),
+    PATIENCE_MS,
+  );
   try {
     await promise;
     return { redis, url };

@@ -24,14 +24,20 @@ export async function decide(
   { by, reason = '', dryRun = false }: Decision,
 ): Promise<void> {
   if (by.trim() === '') throw usageError('--by is empty: say who decides, for example --by ana');
-  if (verdict === 'rejected' && reason.trim() === '') throw usageError('--reason is empty: say why it is refused');
+  if (verdict === 'rejected' && reason.trim() === '')
+    throw usageError('--reason is empty: say why it is refused');
   await withQueues(settings, async (connected) => {
     const approval = await connected.records.approval(id);
-    if (approval === undefined) throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
+    if (approval === undefined)
+      throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
     if (dryRun) {
-      const would = approval.status === 'pending' ? `would be ${verdict} by ${by}` : `stays ${approval.status}`;
+      const would =
+        approval.status === 'pending' ? `would be ${verdict} by ${by}` : `stays ${approval.status}`;
       const text = visible(`approval ${id} ${would}; nothing was decided`);
-      return out.card({ ...approvalView(approval), dryRun: true }, { id: () => id, text: () => text });
+      return out.card(
+        { ...approvalView(approval), dryRun: true },
+        { id: () => id, text: () => text },
+      );
     }
     const answer = await connected.store.decideApproval(id, verdict, by, reason);
     if (answer.kind === 'not_found' || answer.kind === 'not_due') {
@@ -56,14 +62,17 @@ async function wake(
 ): Promise<void> {
   const parked = await store.parkedTurn(conversationId, turnId);
   if (parked?.park.approvalId !== approvalId) return;
-  await queues.hurry({ conversationId, turnId, park: parked.park.number }, 'approval').catch(() => {});
+  await queues
+    .hurry({ conversationId, turnId, park: parked.park.number }, 'approval')
+    .catch(() => {});
 }
 
 function refuseOther(
   answer: Recorded,
   asked: { verdict: Verdict; by: string; expiresAt: number },
 ): void {
-  if (answer.status === asked.verdict && (answer.kind === 'decided' || answer.by === asked.by)) return;
+  if (answer.status === asked.verdict && (answer.kind === 'decided' || answer.by === asked.by))
+    return;
   const done = asked.verdict === 'approved' ? 'Not approved' : 'Not rejected';
   const { turnId } = answer;
   if (answer.status === 'expired') {

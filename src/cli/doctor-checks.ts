@@ -1,4 +1,4 @@
-import { loadAgent, type Settings } from '../config/index.ts';
+import { loadAgent, maskedUrl, type Settings } from '../config/index.ts';
 import { TurnkeeperError } from '../contracts/index.ts';
 import { LaneCountError } from '../store/index.ts';
 import { storedLanes } from '../store/records.ts';
@@ -20,7 +20,10 @@ export type Check = {
   fix: string | null;
 };
 
-export async function allChecks(settings: Settings, configFile: string | undefined): Promise<Check[]> {
+export async function allChecks(
+  settings: Settings,
+  configFile: string | undefined,
+): Promise<Check[]> {
   return [...(await redisChecks(settings)), ...(await agentChecks(configFile))];
 }
 
@@ -32,12 +35,13 @@ async function redisChecks(settings: Settings): Promise<Check[]> {
     if (!(error instanceof CommandError)) throw error;
     return [fail('redis', error.message, error.next ?? '')];
   }
-  const { redis } = reached;
+  const { redis, url } = reached;
   try {
     const facts = await readRedisFacts(redis);
     const stored = await storedLanes(redis, settings.TURNKEEPER_PREFIX);
     const lanes = lanesCheck(settings.LANES, stored);
     return [
+      ok('redis at', maskedUrl(url)),
       ...settingChecks(facts),
       lanes,
       ...(lanes.status === 'fail' ? [] : await withQueues(settings, workChecks)),
@@ -56,15 +60,26 @@ export function settingChecks(facts: RedisFacts): Check[] {
   const old = major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
   const skew = `${duration(Math.abs(skewMs))} ${skewMs < 0 ? 'behind' : 'ahead of'} this host`;
   return [
-    old ? fail('redis', `version ${version}`, 'update it to 6.2 or newer') : ok('redis', `version ${version}`),
+    old
+      ? fail('redis', `version ${version}`, 'update it to 6.2 or newer')
+      : ok('redis', `version ${version}`),
     exactly('appendonly', facts.appendonly, 'yes', 'what was accepted is lost when Redis ends'),
-    exactly('appendfsync', facts.appendfsync, 'always', 'what was accepted last is lost with the machine'),
+    exactly(
+      'appendfsync',
+      facts.appendfsync,
+      'always',
+      'what was accepted last is lost with the machine',
+    ),
     exactly('maxmemory-policy', facts.maxmemoryPolicy, 'noeviction', 'records may vanish'),
     hz !== undefined && hz < 100
       ? warn('hz', String(hz), 'waits end up to 91 ms late: CONFIG SET hz 100')
       : known('hz', hz),
     (evictedKeys ?? 0) > 0
-      ? fail('evicted keys', String(evictedKeys), 'records are gone: more memory, maxmemory-policy noeviction')
+      ? fail(
+          'evicted keys',
+          String(evictedKeys),
+          'records are gone: more memory, maxmemory-policy noeviction',
+        )
       : known('evicted keys', evictedKeys),
     memoryCheck(usedMemory, maxMemory),
     Math.abs(skewMs) > SKEW_LIMIT_MS
@@ -75,7 +90,9 @@ export function settingChecks(facts: RedisFacts): Check[] {
 
 function exactly(check: string, value: string | undefined, wanted: string, danger: string): Check {
   if (value === undefined) return known(check, value);
-  return value === wanted ? ok(check, value) : warn(check, value, `${danger}: CONFIG SET ${check} ${wanted}`);
+  return value === wanted
+    ? ok(check, value)
+    : warn(check, value, `${danger}: CONFIG SET ${check} ${wanted}`);
 }
 
 function memoryCheck(used: number | undefined, most: number | undefined): Check {
@@ -93,16 +110,27 @@ function megabytes(bytes: number): string {
 }
 
 function lanesCheck(wanted: number | undefined, stored: number | undefined): Check {
-  if (stored === undefined) return ok('lanes', `${wanted ?? 1}, fixed when the first worker starts`);
+  if (stored === undefined)
+    return ok('lanes', `${wanted ?? 1}, fixed when the first worker starts`);
   if (wanted === undefined || wanted === stored) return ok('lanes', String(stored));
-  return fail('lanes', `LANES is ${wanted}, this Redis has ${stored}`, new LaneCountError(stored, wanted).message);
+  return fail(
+    'lanes',
+    `LANES is ${wanted}, this Redis has ${stored}`,
+    new LaneCountError(stored, wanted).message,
+  );
 }
 
 /** Overdue work is looked at within seconds; after this long nobody seems to look. */
 const OVERDUE_MS = 30_000;
 
-async function workChecks({ store, records, queues }: Connected & { queues: Queues }): Promise<Check[]> {
-  const perLane = await Promise.all(store.tags().map((tag) => queues.inLane('turns', tag).getWorkers()));
+async function workChecks({
+  store,
+  records,
+  queues,
+}: Connected & { queues: Queues }): Promise<Check[]> {
+  const perLane = await Promise.all(
+    store.tags().map((tag) => queues.inLane('turns', tag).getWorkers()),
+  );
   const fewest = Math.min(...perLane.map((workers) => workers.length));
   const due = await records.oldestDue();
   const overdueMs = due === undefined ? 0 : Date.now() - due.dueAt;
@@ -111,13 +139,25 @@ async function workChecks({ store, records, queues }: Connected & { queues: Queu
   const unclear = await records.unclearDeliveries();
   return [
     fewest === 0
-      ? warn('workers', 'none', 'nothing is answered: start one with "turnkeeper worker" or "turnkeeper up"')
+      ? warn(
+          'workers',
+          'none',
+          'nothing is answered: start one with "turnkeeper worker" or "turnkeeper up"',
+        )
       : ok('workers', `${count(fewest, 'process', 'processes')} alive`),
     due !== undefined && overdueMs > OVERDUE_MS
-      ? warn('oldest due', overdue(due), 'nobody looks at it: start a worker with "turnkeeper worker"')
+      ? warn(
+          'oldest due',
+          overdue(due),
+          'nobody looks at it: start a worker with "turnkeeper worker"',
+        )
       : ok('oldest due', due === undefined ? 'nothing is due' : iso(due.dueAt)),
     unclear > 0
-      ? warn('unclear texts', String(unclear), 'look into the tickets whether they arrived; they are not sent again')
+      ? warn(
+          'unclear texts',
+          String(unclear),
+          'look into the tickets whether they arrived; they are not sent again',
+        )
       : ok('unclear texts', '0'),
   ];
 }
@@ -129,10 +169,16 @@ async function agentChecks(configFile: string | undefined): Promise<Check[]> {
     const loaded = ok('config', `${agent.rules.name}, from ${file}`);
     try {
       new ToolRegistry([...agent.tools, ...builtIn]);
-      return [loaded, ok('tools', `${count(agent.tools.length, 'tool')}, each with its whole contract`)];
+      return [
+        loaded,
+        ok('tools', `${count(agent.tools.length, 'tool')}, each with its whole contract`),
+      ];
     } catch (error) {
       if (!(error instanceof TurnkeeperError)) throw error;
-      return [loaded, fail('tools', error.message, 'complete the contract in the file that defines the tool')];
+      return [
+        loaded,
+        fail('tools', error.message, 'complete the contract in the file that defines the tool'),
+      ];
     }
   } catch (error) {
     if (!(error instanceof TurnkeeperError)) throw error;

@@ -9,7 +9,10 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('Checks what the promises depend on: one line each, with the fix.')
-    .addHelpText('after', '\nEnds with 0 when all is well, 6 when something deserves a look, 1 when it is broken.')
+    .addHelpText(
+      'after',
+      '\nEnds with 0 when all is well, 6 when something deserves a look, 1 when it is broken.',
+    )
     .action((_options: unknown, command: Command) => perform(command, doctor));
 }
 

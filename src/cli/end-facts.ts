@@ -34,7 +34,8 @@ export function endFacts(story: TurnStory): EndFacts {
   const proposal = state.rounds.at(-1)?.proposal;
   const objection = state.rounds.at(-1)?.objection;
   const failure = lastOf(events, 'model_failed')?.failure;
-  const detail = failure?.detail === undefined || failure.detail === '' ? '' : ` (${failure.detail})`;
+  const detail =
+    failure?.detail === undefined || failure.detail === '' ? '' : ` (${failure.detail})`;
   const { stop } = state;
   return {
     action: call === undefined ? 'the action' : nameOf(call),
@@ -43,9 +44,13 @@ export function endFacts(story: TurnStory): EndFacts {
     decision: decisionOf(story, events),
     repeated: repeatedOf(story),
     failures: Object.values(state.failures).reduce((sum, one) => sum + one, 0),
-    objection: objection === undefined ? '' : `; the last objection was: ${shorten(objection, 200)}`,
+    objection:
+      objection === undefined ? '' : `; the last objection was: ${shorten(objection, 200)}`,
     rationale: proposal?.kind === 'escalate' ? shorten(proposal.rationale, 200) : '',
-    by: stop?.by === undefined ? '' : ` by ${stop.by}${stop.reason === undefined ? '' : ` (${stop.reason})`}`,
+    by:
+      stop?.by === undefined
+        ? ''
+        : ` by ${stop.by}${stop.reason === undefined ? '' : ` (${stop.reason})`}`,
     modelSaid: detail,
     modelFailures: state.modelFailures,
     rounds: state.rounds.length,
@@ -62,11 +67,18 @@ export function nameOf(call: Pick<CallState, 'tool' | 'effect'>): string {
     : `${call.tool} on ${call.effect.resource}`;
 }
 
-const NO_STEPS: readonly TurnEvent['type'][] = ['turn_ended', 'stop_requested', 'turn_failed', 'turn_resumed'];
+const NO_STEPS: readonly TurnEvent['type'][] = [
+  'turn_ended',
+  'stop_requested',
+  'turn_failed',
+  'turn_resumed',
+];
 
 /** The last thing that happened before the turn stopped, with its time. */
 export function lastStepOf({ replayed, calls }: TurnStory): string {
-  const last = replayed.steps.findLast(({ event }) => event !== undefined && !NO_STEPS.includes(event.type));
+  const last = replayed.steps.findLast(
+    ({ event }) => event !== undefined && !NO_STEPS.includes(event.type),
+  );
   if (last?.event === undefined) return 'the start';
   const { event } = last;
   const call = 'callId' in event ? calls.find((one) => one.id === event.callId) : undefined;
@@ -87,14 +99,19 @@ function said({ result }: CallState): string {
   if (result === undefined) return 'no answer';
   if (result.kind !== 'ok') return `${result.kind} (${result.code})`;
   const { data } = result.observation;
-  const status = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined;
+  const status =
+    typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined;
   return typeof status === 'string' ? JSON.stringify(status) : 'success';
 }
 
 function readsOf(call: CallState | undefined): EndFacts['reads'] {
   const reads = call?.effect?.reads ?? [];
   const [first, last] = [reads[0], reads.at(-1)];
-  return { count: reads.length, last: last?.verdict ?? 'nothing', overMs: (last?.at ?? 0) - (first?.at ?? 0) };
+  return {
+    count: reads.length,
+    last: last?.verdict ?? 'nothing',
+    overMs: (last?.at ?? 0) - (first?.at ?? 0),
+  };
 }
 
 function decisionOf({ approvals }: TurnStory, events: readonly TurnEvent[]): EndFacts['decision'] {
@@ -102,7 +119,11 @@ function decisionOf({ approvals }: TurnStory, events: readonly TurnEvent[]): End
   const approval = approvals.find((one) => one.id === event?.approvalId) ?? approvals.at(-1);
   const asked = approval?.requestedAt ?? lastOf(events, 'turn_parked')?.at ?? 0;
   const comment = event?.comment ? ` (${event.comment})` : '';
-  return { by: event?.by ?? 'somebody', comment, waitedMs: (approval?.expiresAt ?? event?.at ?? asked) - asked };
+  return {
+    by: event?.by ?? 'somebody',
+    comment,
+    waitedMs: (approval?.expiresAt ?? event?.at ?? asked) - asked,
+  };
 }
 
 function repeatedOf({ replayed, calls }: TurnStory): EndFacts['repeated'] {
@@ -113,6 +134,9 @@ function repeatedOf({ replayed, calls }: TurnStory): EndFacts['repeated'] {
   return { what: call === undefined ? 'the same call' : nameOf(call), code, count: times };
 }
 
-function lastOf<T extends TurnEvent['type']>(events: readonly TurnEvent[], type: T): EventOf<T> | undefined {
+function lastOf<T extends TurnEvent['type']>(
+  events: readonly TurnEvent[],
+  type: T,
+): EventOf<T> | undefined {
   return events.findLast((event): event is EventOf<T> & TurnEvent => event.type === type);
 }

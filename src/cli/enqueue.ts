@@ -26,7 +26,9 @@ export type Enqueued = {
 export function addEnqueue(program: Command): void {
   program
     .command('enqueue')
-    .description('Hands messages in: one JSON object a line, or one object. Doing it again changes nothing.')
+    .description(
+      'Hands messages in: one JSON object a line, or one object. Doing it again changes nothing.',
+    )
     .argument('<file>', 'the file, or - for stdin')
     .option('--dry-run', 'reads and checks every row, and hands nothing in')
     .addHelpText(
@@ -49,11 +51,14 @@ async function enqueue(invocation: Invocation, file: string, dryRun: boolean): P
   const input = await openInput(file);
   // Whoever reads our lines may stop reading; the messages behind them are handed in all the same.
   invocation.out.outlivesItsReader();
-  if (dryRun) return new HandIn(invocation, (message) => Promise.resolve(named(message)), true).all(input);
+  if (dryRun)
+    return new HandIn(invocation, (message) => Promise.resolve(named(message)), true).all(input);
   return withQueues(settings, async ({ store, queues }) => {
     await store.open();
     const { acceptMessage } = await import('../producers/index.ts');
-    return new HandIn(invocation, (message) => acceptMessage(store, queues, message), false).all(input);
+    return new HandIn(invocation, (message) => acceptMessage(store, queues, message), false).all(
+      input,
+    );
   });
 }
 
@@ -77,7 +82,9 @@ async function openInput(file: string): Promise<Readable> {
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const problem = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw usageError(`${file} cannot be read (${problem}): name a file of JSON lines, or - for stdin`);
+    throw usageError(
+      `${file} cannot be read (${problem}): name a file of JSON lines, or - for stdin`,
+    );
   }
 }
 

@@ -22,7 +22,13 @@ export class CommandError extends TurnkeeperError {
   override readonly retryable: boolean;
 
   constructor(
-    problem: { code: string; message: string; next?: string; exitCode: ExitCode; retryable?: boolean },
+    problem: {
+      code: string;
+      message: string;
+      next?: string;
+      exitCode: ExitCode;
+      retryable?: boolean;
+    },
     options?: ErrorOptions,
   ) {
     super(problem.message, options);

@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { loadEnvironmentFile, readSettings, wantsPlainText, type Settings } from '../config/index.ts';
+import {
+  loadEnvironmentFile,
+  readSettings,
+  wantsPlainText,
+  type Settings,
+} from '../config/index.ts';
 import { usageError, type ExitCode } from './errors.ts';
 import { FORMATS, Output } from './output.ts';
 
@@ -35,6 +40,10 @@ export async function perform(
   const format = quiet === true ? 'id' : json === true ? 'json' : output;
   const out = new Output({ format, colour: color && process.stdout.isTTY && !wantsPlainText() });
   const settings = readSettings();
-  const code = await work({ settings, out, ...(config === undefined ? {} : { configFile: config }) });
+  const code = await work({
+    settings,
+    out,
+    ...(config === undefined ? {} : { configFile: config }),
+  });
   if (code !== undefined) process.exitCode = code;
 }

@@ -34,12 +34,20 @@ export type LedgerView = {
 export function addLedger(program: Command): void {
   program
     .command('ledger')
-    .description('What the agent really did: one row per operation. Without a filter: of the newest turns.')
-    .addOption(new Option('--conversation <id>', 'of one conversation').conflicts(['turn', 'operation']))
-    .addOption(new Option('--turn <id>', 'what one turn wrote').conflicts(['conversation', 'operation']))
+    .description(
+      'What the agent really did: one row per operation. Without a filter: of the newest turns.',
+    )
+    .addOption(
+      new Option('--conversation <id>', 'of one conversation').conflicts(['turn', 'operation']),
+    )
+    .addOption(
+      new Option('--turn <id>', 'what one turn wrote').conflicts(['conversation', 'operation']),
+    )
     .addOption(new Option('--operation <key>', 'one operation').conflicts(['conversation', 'turn']))
     .option('--limit <n>', 'turns looked at when no filter is given', wholeNumber(1_000), 50)
-    .action((filter: Filter, command: Command) => perform(command, (invocation) => ledger(invocation, filter)));
+    .action((filter: Filter, command: Command) =>
+      perform(command, (invocation) => ledger(invocation, filter)),
+    );
 }
 
 const VIEW: ListView<LedgerView> = {
@@ -69,7 +77,8 @@ async function rowsOf(records: Records, filter: Filter): Promise<LedgerRow[]> {
   }
   if (operation !== undefined) {
     const row = await records.operation(operation);
-    if (row === undefined) throw notFound('operation', operation, 'see "turnkeeper ledger --conversation <id>"');
+    if (row === undefined)
+      throw notFound('operation', operation, 'see "turnkeeper ledger --conversation <id>"');
     return [row];
   }
   if (turn !== undefined) {
@@ -90,13 +99,25 @@ async function rowsOf(records: Records, filter: Filter): Promise<LedgerRow[]> {
 async function newest(records: Records, limit: number): Promise<LedgerRow[]> {
   const ids = await records.turnIds({ limit });
   const turns = await Promise.all(ids.map((id) => records.onRecord(id)));
-  const conversations = new Set(turns.flatMap((turn) => (turn === undefined ? [] : [turn.conversationId])));
+  const conversations = new Set(
+    turns.flatMap((turn) => (turn === undefined ? [] : [turn.conversationId])),
+  );
   const rows = await Promise.all([...conversations].map((one) => records.ledger(one)));
   return rows.flat().toSorted((a, b) => a.attemptedAt - b.attemptedAt);
 }
 
 function viewOf(row: LedgerRow): LedgerView {
-  const { operation, tool, resource, occurrence, status, attempts, conversationId, turnId, callId } = row;
+  const {
+    operation,
+    tool,
+    resource,
+    occurrence,
+    status,
+    attempts,
+    conversationId,
+    turnId,
+    callId,
+  } = row;
   return {
     ...{ operation, tool, resource, occurrence, status, verified: status === 'verified', attempts },
     ...{ conversationId, turnId, callId, intent: row.intent, actionHash: row.actionHash },

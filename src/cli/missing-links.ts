@@ -1,6 +1,7 @@
-import type { LedgerRow, TurnEvent } from '../contracts/index.ts';
+import type { TurnEvent } from '../contracts/index.ts';
 import { allCalls } from '../loop/index.ts';
 import type { TurnOnRecord } from '../store/records.ts';
+import { missingNeighbours, missingReads, type Neighbours } from './missing-neighbours.ts';
 import type { Replay, Step } from './replay.ts';
 
 export type MissingLink = {
@@ -11,27 +12,24 @@ export type MissingLink = {
   explained: boolean;
 };
 
-/** What else is stored about the turn, for the links that lead out of its events. */
-export type Neighbours = {
-  /** The rows of the ledger that the turn wrote last. */
-  ledger: readonly LedgerRow[];
-  /** The operations the turn sent, and whether the ledger knows them. */
-  operations: readonly { operation: string; found: boolean }[];
-  /** Texts the turn must have left for the ticketing system, and whether they are on record. */
-  deliveries: readonly { kind: string; found: boolean }[];
-  /** Approvals the turn asked for, and whether their record exists. */
-  approvals: readonly { id: string; found: boolean }[];
-};
-
 /**
  * Goes through a record link by link: what was asked was answered, what was called was settled and re-read, what needed
  * a person was decided, and what was done is in the ledger. Names every link that is not there.
  */
-export function missingLinks(turn: TurnOnRecord, replayed: Replay, near: Neighbours): MissingLink[] {
+export function missingLinks(
+  turn: TurnOnRecord,
+  replayed: Replay,
+  near: Neighbours,
+): MissingLink[] {
   const scan = new Scan();
   for (const step of replayed.steps) scan.take(step);
   scan.end(turn, replayed);
-  return [...scan.links, ...missingNeighbours(replayed, near)].toSorted((a, b) => a.after - b.after);
+  const links = [
+    ...scan.links,
+    ...missingReads(turn, replayed),
+    ...missingNeighbours(replayed, near),
+  ];
+  return links.toSorted((a, b) => a.after - b.after);
 }
 
 class Scan {
@@ -59,7 +57,8 @@ class Scan {
       this.#last = undefined;
       return this.#miss(before, `line ${number} of the record cannot be read`);
     }
-    if (number === 1 && event.type !== 'turn_started') this.#miss(0, 'the beginning: no turn_started is on record');
+    if (number === 1 && event.type !== 'turn_started')
+      this.#miss(0, 'the beginning: no turn_started is on record');
     const found = this.links.length;
     if (this.#last === 'turn_parked' && event.type !== 'turn_resumed') {
       this.#miss(before, `${event.type} follows a wait, and no turn_resumed is on record`);
@@ -77,20 +76,23 @@ class Scan {
   #take(event: TurnEvent, { number, before: state }: Step, before: number): void {
     switch (event.type) {
       case 'turn_resumed':
-        if (state.waiting === 'to_park') this.#miss(before, 'the turn had to wait, and no turn_parked is on record');
+        if (state.waiting === 'to_park')
+          this.#miss(before, 'the turn had to wait, and no turn_parked is on record');
         this.#takesStoredReads = this.#last === 'turn_parked';
         // A turn is parked only when nothing is open: what is open here was not lost with a worker.
         this.#unansweredModel(before, !this.#takesStoredReads);
         return this.#unansweredCalls(before, !this.#takesStoredReads);
       case 'model_requested':
         this.#unansweredModel(before, false);
-        if (event.round > this.#round + 1) this.#miss(before, `round ${event.round} follows round ${this.#round}`);
+        if (event.round > this.#round + 1)
+          this.#miss(before, `round ${event.round} follows round ${this.#round}`);
         this.#round = event.round;
         this.#model = number;
         return;
       case 'model_responded':
       case 'model_failed':
-        if (this.#model === undefined) this.#miss(before, `${event.type} without a model_requested`);
+        if (this.#model === undefined)
+          this.#miss(before, `${event.type} without a model_requested`);
         this.#model = undefined;
         return;
       case 'calls_checked':
@@ -101,8 +103,10 @@ class Scan {
         return;
       case 'call_started': {
         const verdict = this.#verdicts.get(event.callId);
-        if (verdict === undefined) this.#miss(before, `call ${event.callId} was sent without a check`);
-        if (verdict === 'needs_approval') this.#miss(before, `call ${event.callId} was sent without its approval`);
+        if (verdict === undefined)
+          this.#miss(before, `call ${event.callId} was sent without a check`);
+        if (verdict === 'needs_approval')
+          this.#miss(before, `call ${event.callId} was sent without its approval`);
         this.#calls.set(event.callId, number);
         return;
       }
@@ -111,7 +115,8 @@ class Scan {
           this.#miss(before, `call ${event.callId} answered without a call_started`);
         }
         if (event.result.kind === 'ok' || event.result.kind === 'unknown') {
-          const write = allCalls(state).find((call) => call.id === event.callId)?.effect !== undefined;
+          const write =
+            allCalls(state).find((call) => call.id === event.callId)?.effect !== undefined;
           if (write) this.#unverified.set(event.callId, number);
         }
         return;
@@ -166,23 +171,42 @@ class Scan {
     }
     if (turn.phase === 'ended' && !ended) {
       this.#miss(last, 'the end: the turn has ended, and no turn_ended is on record');
-    } else if (!this.#broken && turn.phase !== state.phase && !(last === 0 && turn.phase === 'queued')) {
-      this.#miss(last, `the newest events: the head says ${turn.phase}, the events lead to ${state.phase}`);
+    } else if (
+      !this.#broken &&
+      turn.phase !== state.phase &&
+      !(last === 0 && turn.phase === 'queued')
+    ) {
+      this.#miss(
+        last,
+        `the newest events: the head says ${turn.phase}, the events lead to ${state.phase}`,
+      );
     }
   }
 
   #unansweredModel(after: number, explained: boolean): void {
     if (this.#model === undefined) return;
-    this.#miss(after, `the model was asked (line ${this.#model}), and no answer is on record`, explained);
+    this.#miss(
+      after,
+      `the model was asked (line ${this.#model}), and no answer is on record`,
+      explained,
+    );
     this.#model = undefined;
   }
 
   #unansweredCalls(after: number, explained: boolean): void {
     for (const [callId, line] of this.#calls) {
-      this.#miss(after, `call ${callId} was sent (line ${line}), and no answer is on record`, explained);
+      this.#miss(
+        after,
+        `call ${callId} was sent (line ${line}), and no answer is on record`,
+        explained,
+      );
     }
     for (const [callId, line] of this.#reads) {
-      this.#miss(after, `the re-read of ${callId} began (line ${line}), and what it said is not on record`, explained);
+      this.#miss(
+        after,
+        `the re-read of ${callId} began (line ${line}), and what it said is not on record`,
+        explained,
+      );
     }
     this.#calls.clear();
     this.#reads.clear();
@@ -191,30 +215,4 @@ class Scan {
   #miss(after: number, text: string, explained = false): void {
     this.links.push({ after, text, explained });
   }
-}
-
-function missingNeighbours({ steps, state }: Replay, near: Neighbours): MissingLink[] {
-  const links: MissingLink[] = [];
-  const last = steps.length;
-  const miss = (after: number, text: string): number => links.push({ after, text, explained: false });
-  const calls = allCalls(state);
-  const sent = new Map<string, number>();
-  for (const { event, number } of steps) if (event?.type === 'call_started') sent.set(event.callId, number);
-
-  for (const { operation, found } of near.operations) {
-    if (found) continue;
-    const call = calls.find((one) => one.effect?.operation === operation);
-    miss(sent.get(call?.id ?? '') ?? last, `the ledger has no row of call ${call?.id} (operation ${operation})`);
-  }
-  for (const { tool, callId } of near.ledger) {
-    if (sent.has(callId)) continue;
-    miss(last, `the ledger has ${tool} of call ${callId}, and the record has no call_started of it`);
-  }
-  for (const { kind, found } of near.deliveries) {
-    if (!found) miss(last, `the ${kind} was never written back: it has no delivery record`);
-  }
-  for (const { id, found } of near.approvals) {
-    if (!found) miss(last, `approval ${id} was asked for and has no record`);
-  }
-  return links;
 }

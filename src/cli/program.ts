@@ -1,11 +1,11 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { addApprovals } from './approvals.ts';
 import { addBlocked } from './blocked.ts';
 import { addDoctor } from './doctor.ts';
 import { addEnqueue } from './enqueue.ts';
-import { usageError } from './errors.ts';
+import { EXIT, usageError } from './errors.ts';
 import { addLedger } from './ledger.ts';
-import { wantsJson } from './report-problem.ts';
+import { reportProblem, wantsJson } from './report-problem.ts';
 import { addTrace } from './trace.ts';
 import { addTurns } from './turns.ts';
 import { addUp } from './up.ts';
@@ -26,8 +26,28 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 5 som
 6 done with findings, 75 try again, 130 Ctrl-C.
 More: README.md and docs/ of the package.`;
 
+/** Runs one command. Never throws: what went wrong is on stderr and in the exit code. */
+export async function runCommandLine(argv: readonly string[]): Promise<void> {
+  endWhenNobodyReads();
+  try {
+    await buildProgram(argv).parseAsync([...argv]);
+  } catch (error) {
+    // Help and version were asked for.
+    if (error instanceof CommanderError && error.exitCode === 0) return;
+    process.exitCode = reportProblem(error, argv);
+  }
+}
+
+/** A closed pipe (`| head`) has got what it wanted. */
+function endWhenNobodyReads(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed);
+  });
+  process.stderr.on('error', () => {});
+}
+
 /** The command line: one file per command, options of all of them here. */
-export function buildProgram(argv: readonly string[]): Command {
+function buildProgram(argv: readonly string[]): Command {
   const program = new Command('turnkeeper')
     .description('Runs support agents in the background and proves what they did.')
     .version(version(), '-v, --version')
@@ -64,8 +84,13 @@ function answerInOurWay(command: Command, silent: boolean): void {
     if (error.exitCode === 0) throw error;
     // A command without what it needs shows its short help; that is wrong usage, not an answer.
     const bare = error.code === 'commander.help';
-    const message = bare ? 'a command is missing' : error.message.replace(/^error: /, '').split('\n', 1)[0];
-    throw usageError(message ?? '', `usage: ${fullName(command)} ${command.usage()}; more with --help`);
+    const message = bare
+      ? 'a command is missing'
+      : error.message.replace(/^error: /, '').split('\n', 1)[0];
+    throw usageError(
+      message ?? '',
+      `usage: ${fullName(command)} ${command.usage()}; more with --help`,
+    );
   });
   command.commands.forEach((one) => answerInOurWay(one, silent));
 }

@@ -7,7 +7,10 @@ import { CommandError, EXIT } from './errors.ts';
 /** Where the Redis that `up` starts keeps its data, below the working directory. */
 export const DATA_FOLDER = join('.data', 'redis');
 
-const noteSchema = z.object({ pid: z.number().int().positive(), port: z.number().int().positive() });
+const noteSchema = z.object({
+  pid: z.number().int().positive(),
+  port: z.number().int().positive(),
+});
 
 /** Where Redis is: `REDIS_URL`, or the server that `up` runs in this directory. @throws CommandError */
 export function redisPlace(settings: Settings): { url: string; from: string } {

@@ -21,7 +21,8 @@ export async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
   const [seconds, microseconds] = await redis.time();
   const answeredAt = Date.now();
   const redisAt = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-  const number = (name: string): number | undefined => (info.has(name) ? Number(info.get(name)) : undefined);
+  const number = (name: string): number | undefined =>
+    info.has(name) ? Number(info.get(name)) : undefined;
   const hz = await setting(redis, 'hz');
   return {
     version: info.get('redis_version'),

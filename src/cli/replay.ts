@@ -1,5 +1,11 @@
 import { DEFAULT_LIMITS, PHASES, type TurnEvent } from '../contracts/index.ts';
-import { decide, initialState, phasesAfter, type LoopPhase, type TurnState } from '../loop/index.ts';
+import {
+  decide,
+  initialState,
+  phasesAfter,
+  type LoopPhase,
+  type TurnState,
+} from '../loop/index.ts';
 import type { RecordEntry } from '../store/records.ts';
 
 /** One entry of the record, with the state it led to. */
@@ -24,7 +30,8 @@ export function replay(entries: readonly RecordEntry[]): Replay {
   const steps = entries.map((entry, index): Step => {
     const before = state;
     const number = index + 1;
-    if (!('event' in entry)) return { number, event: undefined, before, after: before, broken: true };
+    if (!('event' in entry))
+      return { number, event: undefined, before, after: before, broken: true };
     const next = advance(before, entry.event);
     state = next ?? resync(before, entry.event);
     return { number, event: entry.event, before, after: state, broken: next === undefined };

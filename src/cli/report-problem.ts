@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AgentConfigError, SettingsError } from '../config/index.ts';
-import { InvalidInputError, TurnkeeperError } from '../contracts/index.ts';
-import { LaneCountError } from '../store/index.ts';
+import { TurnkeeperError } from '../contracts/index.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
 import { visible, visibleJson } from './visible-text.ts';
 
@@ -31,7 +29,8 @@ function problemOf(error: unknown): Problem {
   if (error instanceof CommandError) return error;
   if (error instanceof TurnkeeperError) {
     const { code, message, retryable } = error;
-    return { code, message, next: null, retryable, exitCode: isBadInput(error) ? EXIT.usage : EXIT.failed };
+    const exitCode = BAD_INPUT.includes(code) ? EXIT.usage : EXIT.failed;
+    return { code, message, next: null, retryable, exitCode };
   }
   if (lostRedis(error)) {
     return {
@@ -52,13 +51,11 @@ function problemOf(error: unknown): Problem {
   };
 }
 
-function isBadInput(error: TurnkeeperError): boolean {
-  return [AgentConfigError, SettingsError, InvalidInputError, LaneCountError].some(
-    (kind) => error instanceof kind,
-  );
-}
+/** What the caller or the configuration has to change. */
+const BAD_INPUT = ['agent_config', 'settings', 'invalid_input', 'incomplete_tool', 'lane_count'];
 
-const LOST = /Connection is closed|Command timed out|isn't writeable|ECONNRESET|max retries per request/i;
+const LOST =
+  /Connection is closed|Command timed out|isn't writeable|ECONNRESET|max retries per request/i;
 
 function lostRedis(error: unknown): boolean {
   return error instanceof Error && LOST.test(error.message);

@@ -5,10 +5,8 @@ import { createTurnkeeper, type Turnkeeper } from '../turnkeeper.ts';
 import { EXIT, type ExitCode } from './errors.ts';
 import type { Output } from './output.ts';
 
-export type RunningWorkers = { turnkeeper: Turnkeeper; lanes: number };
-
 /** Structured lines on stderr: stdout belongs to the data. */
-export function stderrLogger(level: Settings['LOG_LEVEL']): Logger {
+function stderrLogger(level: Settings['LOG_LEVEL']): Logger {
   return pino({ level, redact: [...REDACTED_PATHS] }, pino.destination(2));
 }
 
@@ -43,26 +41,14 @@ export async function startWorkers(options: {
 /** Milliseconds from the signal until the process ends whatever is still going on. */
 const GRACE_MS = 15_000;
 
-/**
- * Waits for Ctrl-C or SIGTERM, then lets the turns at hand come to rest and closes everything. A second signal ends the
- * process at once.
- */
+/** Waits for the signal, then lets the turns at hand come to rest and closes everything. */
 export async function runUntilSignal(
+  asked: Promise<NodeJS.Signals>,
   turnkeeper: Turnkeeper,
   out: Output,
   stopRedis: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ExitCode> {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  let signalled = false;
-  for (const signal of signals) {
-    process.on(signal, () => {
-      if (signalled) process.exit(EXIT.interrupted);
-      signalled = true;
-      resolve(signal);
-    });
-  }
-  const signal = await promise;
+  const signal = await asked;
   out.note('stopping: turns at hand finish or park (again to stop at once)');
   const code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
   const overdue = setTimeout(() => process.exit(code), GRACE_MS);

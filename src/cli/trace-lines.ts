@@ -61,7 +61,8 @@ export function traceLines(turn: TurnOnRecord, { steps }: Replay): TraceLine[] {
     return { event: 0, at, kind: 'observed', phase: 'queued', text };
   });
   const recorded = steps.flatMap((step) => linesOf(step));
-  const stored = turn.parkedReads.map(({ read, final }, index): TraceLine => {
+  const waiting = turn.storedReads.filter(({ park }) => park === turn.park?.number);
+  const stored = waiting.map(({ read, final }, index): TraceLine => {
     const callId = turn.park?.callId ?? '';
     const said = readSaid(callId, read, final);
     const text = `${said.text} (read ${index + 1} of this wait; the turn takes it in when it wakes)`;
@@ -87,10 +88,17 @@ function describe(event: TurnEvent, { before, after }: Step): Said[] {
       return [{ kind: 'started', text: `owner ${event.owner}; at most ${limits}` }];
     }
     case 'turn_resumed':
-      return [{ kind: 'resumed', text: `another claim goes on with the turn (claim ${event.epoch})` }];
+      return [
+        { kind: 'resumed', text: `another claim goes on with the turn (claim ${event.epoch})` },
+      ];
     case 'model_requested': {
       const { tokens, costMicros } = event.reserved;
-      return [{ kind: 'asked', text: `round ${event.round}: ${tokens} tokens and ${dollars(costMicros)} reserved` }];
+      return [
+        {
+          kind: 'asked',
+          text: `round ${event.round}: ${tokens} tokens and ${dollars(costMicros)} reserved`,
+        },
+      ];
     }
     case 'model_responded':
       return proposed(event, after);
@@ -100,19 +108,23 @@ function describe(event: TurnEvent, { before, after }: Step): Said[] {
       return [{ kind: 'model_failed', text, latencyMs: event.latencyMs, ...costOf(event.usage) }];
     }
     case 'finish_judged': {
-      const sentBack = event.objection === undefined ? undefined : `the reply was sent back: ${event.objection}`;
+      const sentBack =
+        event.objection === undefined ? undefined : `the reply was sent back: ${event.objection}`;
       return [{ kind: 'checked', text: sentBack ?? 'the reply may go out' }];
     }
     case 'calls_checked':
       return event.verdicts.map((verdict) => checked(verdict, before));
     case 'call_started': {
-      const until = event.validUntil === undefined ? '' : `, valid until ${clock(event.validUntil)}`;
+      const until =
+        event.validUntil === undefined ? '' : `, valid until ${clock(event.validUntil)}`;
       return [onCall('called', event.callId, before, `sent${until}`)];
     }
     case 'effect_refused': {
       const { refusal, earlier } = event.refusal;
       const row = earlier === undefined ? '' : ` (${earlier.operation} is ${earlier.status})`;
-      return [onCall('held_back', event.callId, before, `not sent, the ledger says ${refusal}${row}`)];
+      return [
+        onCall('held_back', event.callId, before, `not sent, the ledger says ${refusal}${row}`),
+      ];
     }
     case 'call_settled': {
       const { callId, result, latencyMs } = event;
@@ -120,13 +132,19 @@ function describe(event: TurnEvent, { before, after }: Step): Said[] {
       return [{ ...line, latencyMs, data: result }];
     }
     case 'verification_started':
-      return [onCall('rereading', event.callId, before, 'the system that owns the fact is read again')];
+      return [
+        onCall('rereading', event.callId, before, 'the system that owns the fact is read again'),
+      ];
     case 'verification_read':
-      return [{ ...readSaid(event.callId, event.read, event.final), ...toolOf(event.callId, before) }];
+      return [
+        { ...readSaid(event.callId, event.read, event.final), ...toolOf(event.callId, before) },
+      ];
     case 'turn_parked': {
       const { kind, number, dueAt, approvalId } = event.park;
       const what = approvalId === undefined ? kind : `${kind} ${approvalId}`;
-      return [{ kind: 'parked', text: `wait ${number}, for ${what}, until ${iso(dueAt)} at the latest` }];
+      return [
+        { kind: 'parked', text: `wait ${number}, for ${what}, until ${iso(dueAt)} at the latest` },
+      ];
     }
     case 'approval_decided': {
       const comment = event.comment ? `: ${quoted(event.comment)}` : '';
@@ -148,7 +166,10 @@ function describe(event: TurnEvent, { before, after }: Step): Said[] {
   }
 }
 
-function proposed(event: Extract<TurnEvent, { type: 'model_responded' }>, after: TurnState): Said[] {
+function proposed(
+  event: Extract<TurnEvent, { type: 'model_responded' }>,
+  after: TurnState,
+): Said[] {
   const { proposal, usage, latencyMs, model } = event;
   const cost = { latencyMs, ...costOf(usage) };
   const calls = after.rounds.at(-1)?.calls ?? [];
@@ -194,7 +215,9 @@ function checked(verdict: CallVerdict, before: TurnState): Said {
     case 'admitted_read':
       return line('passed, a read');
     case 'admitted_write':
-      return line(`passed, a write: ${verdict.effect.resource}, operation ${verdict.effect.operation}`);
+      return line(
+        `passed, a write: ${verdict.effect.resource}, operation ${verdict.effect.operation}`,
+      );
     case 'needs_approval':
       return {
         ...line(`needs a person: ${verdict.reason} (approval ${verdict.approvalId})`),
@@ -204,7 +227,8 @@ function checked(verdict: CallVerdict, before: TurnState): Said {
       return line(`rejected by ${verdict.check}/${verdict.code}: ${verdict.message}`);
     case 'on_record': {
       const { refusal, earlier } = verdict.refusal;
-      const row = earlier === undefined ? '' : `, operation ${earlier.operation} is ${earlier.status}`;
+      const row =
+        earlier === undefined ? '' : `, operation ${earlier.operation} is ${earlier.status}`;
       return line(`on record already (${refusal}${row})`);
     }
     default:
@@ -234,7 +258,14 @@ function readSaid(callId: string, read: VerificationRead, final: boolean): Said 
   const { verdict, latencyMs, observation, at } = read;
   const seen = observation === undefined ? '' : ` ${json(observation.data)}`;
   const last = final ? ', the last read' : '';
-  return { kind: 'reread_said', at, callId, latencyMs, text: `${callId} ${verdict}${last}${seen}`, data: read };
+  return {
+    kind: 'reread_said',
+    at,
+    callId,
+    latencyMs,
+    text: `${callId} ${verdict}${last}${seen}`,
+    data: read,
+  };
 }
 
 function onCall(kind: LineKind, callId: string, state: TurnState, text: string): Said {

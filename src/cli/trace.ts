@@ -34,7 +34,9 @@ export type Trace = {
 export function addTrace(program: Command): void {
   program
     .command('trace')
-    .description('A turn line by line: what was seen, proposed, checked, called, answered and re-read.')
+    .description(
+      'A turn line by line: what was seen, proposed, checked, called, answered and re-read.',
+    )
     .argument('<turnId>', 'see "turnkeeper turns list"')
     .addHelpText('after', '\nEnds with 6 when the record has a gap that no lost worker explains.')
     .action((turnId: string, _options: unknown, command: Command) =>
@@ -81,7 +83,12 @@ function untakenDecision({ turn, replayed, approvals }: TurnStory): TraceLine[] 
   if (approval === undefined || approval.status === 'pending') return [];
   return [
     {
-      ...{ event: replayed.steps.length, at: iso(approval.decidedAt), phase: turn.phase, kind: 'approval' },
+      ...{
+        event: replayed.steps.length,
+        at: iso(approval.decidedAt),
+        phase: turn.phase,
+        kind: 'approval',
+      },
       text: `${approval.status} by ${approval.by} (the turn takes it in when it wakes)`,
     },
   ];
@@ -95,7 +102,9 @@ function withMissing({ lines, missing }: Trace): TraceLine[] {
   });
   const all = [...lines, ...gaps];
   // A gap comes behind every line of the event it follows.
-  return all.toSorted((a, b) => a.event - b.event || Number(a.kind === 'missing') - Number(b.kind === 'missing'));
+  return all.toSorted(
+    (a, b) => a.event - b.event || Number(a.kind === 'missing') - Number(b.kind === 'missing'),
+  );
 }
 
 const TEXT_SHOWN = 400;
@@ -124,7 +133,8 @@ function lineText(line: TraceLine, out: Output): string {
   const time = line.at === null ? ''.padEnd(13) : clock(Date.parse(line.at));
   const kind = LINE_KINDS[line.kind].padEnd(13);
   const marked = { missing: 'bad', reread_said: 'good', tool_said: 'attention' } as const;
-  const label = line.kind in marked ? out.mark(marked[line.kind as keyof typeof marked], kind) : kind;
+  const label =
+    line.kind in marked ? out.mark(marked[line.kind as keyof typeof marked], kind) : kind;
   const phase = (line.phase ?? '').padEnd(21);
   const took = line.latencyMs === undefined ? '' : ` [${duration(line.latencyMs)}]`;
   return `${number}  ${time}  ${label}  ${phase}  ${shorten(visible(line.text), TEXT_SHOWN)}${took}`;

@@ -27,14 +27,18 @@ export async function readStory(records: Records, turnId: string): Promise<TurnS
   if (turn === undefined) throw notFound('turn', turnId, 'list them with "turnkeeper turns list"');
   const replayed = replay(turn.entries);
   const calls = allCalls(replayed.state);
-  const operations = unique(calls.flatMap(({ effect }) => (effect === undefined ? [] : [effect.operation])));
+  const operations = unique(
+    calls.flatMap(({ effect }) => (effect === undefined ? [] : [effect.operation])),
+  );
   const rows = await Promise.all(operations.map((operation) => records.operation(operation)));
   const inConversation = await records.ledger(turn.conversationId);
   const ledger = inConversation.filter((row) => row.turnId === turnId);
   const asked = unique(approvalIds(replayed));
   const approvals = await Promise.all(asked.map((id) => records.approval(id)));
   const deliveries = await Promise.all(
-    DELIVERY_KINDS.map((kind) => records.delivery(turn.conversationId, digest('delivery', turnId, kind))),
+    DELIVERY_KINDS.map((kind) =>
+      records.delivery(turn.conversationId, digest('delivery', turnId, kind)),
+    ),
   );
   const found = deliveries.filter((one) => one !== undefined);
   const sent = sentOperations(replayed);
@@ -50,7 +54,10 @@ export async function readStory(records: Records, turnId: string): Promise<TurnS
       ledger,
       operations: operations
         .filter((operation) => sent.has(operation))
-        .map((operation) => ({ operation, found: rows.some((row) => row?.operation === operation) })),
+        .map((operation) => ({
+          operation,
+          found: rows.some((row) => row?.operation === operation),
+        })),
       deliveries: expectedDeliveries(turn, replayed).map((kind) => ({
         kind,
         found: found.some((one) => one.kind === kind),
@@ -63,7 +70,9 @@ export async function readStory(records: Records, turnId: string): Promise<TurnS
 function approvalIds({ steps }: Replay): string[] {
   return steps.flatMap(({ event }) =>
     // An approval record is written when its turn parks.
-    event?.type === 'turn_parked' && event.park.approvalId !== undefined ? [event.park.approvalId] : [],
+    event?.type === 'turn_parked' && event.park.approvalId !== undefined
+      ? [event.park.approvalId]
+      : [],
   );
 }
 
@@ -71,20 +80,30 @@ function sentOperations({ steps }: Replay): Set<string> {
   return new Set(
     steps.flatMap(({ event, before }) => {
       if (event?.type !== 'call_started') return [];
-      const operation = allCalls(before).find((call) => call.id === event.callId)?.effect?.operation;
+      const operation = allCalls(before).find((call) => call.id === event.callId)?.effect
+        ?.operation;
       return operation === undefined ? [] : [operation];
     }),
   );
 }
 
 /** The texts this turn must have left for the ticketing system. */
-function expectedDeliveries(turn: TurnOnRecord, { steps, state }: Replay): (typeof DELIVERY_KINDS)[number][] {
-  const parkedForPerson = steps.some(({ event }) => event?.type === 'turn_parked' && event.park.kind === 'approval');
+function expectedDeliveries(
+  turn: TurnOnRecord,
+  { steps, state }: Replay,
+): (typeof DELIVERY_KINDS)[number][] {
+  const parkedForPerson = steps.some(
+    ({ event }) => event?.type === 'turn_parked' && event.park.kind === 'approval',
+  );
   const holding = parkedForPerson ? (['holding'] as const) : [];
   const ending = endingSchema.safeParse({ outcome: turn.outcome, reason: turn.reason });
   if (!ending.success) return [...holding];
   if (handsOver(ending.data)) {
-    return [...holding, ...(ending.data.reason === 'human_takeover' ? [] : (['handover'] as const)), 'note'];
+    return [
+      ...holding,
+      ...(ending.data.reason === 'human_takeover' ? [] : (['handover'] as const)),
+      'note',
+    ];
   }
   const proposal = state.rounds.at(-1)?.proposal;
   const silent = ending.data.outcome !== 'completed' || ending.data.reason === 'no_reply_needed';

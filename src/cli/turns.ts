@@ -68,18 +68,26 @@ function stateOf(row: TurnRow): string {
   return row.outcome === null ? row.phase : `${row.outcome}/${row.stopReason}`;
 }
 
-async function list({ settings, out }: Invocation, options: { open?: boolean; limit: number }): Promise<void> {
+async function list(
+  { settings, out }: Invocation,
+  options: { open?: boolean; limit: number },
+): Promise<void> {
   const rows = await withRecords(settings, ({ records }) => readRows(records, options));
   const view = options.open ? { ...LIST, empty: 'No turn is going on.' } : LIST;
   out.list(rows, view);
 }
 
-async function readRows(records: Records, options: { open?: boolean; limit: number }): Promise<TurnRow[]> {
+async function readRows(
+  records: Records,
+  options: { open?: boolean; limit: number },
+): Promise<TurnRow[]> {
   const ids = await records.turnIds(options);
   const turns = await Promise.all(ids.map((id) => records.onRecord(id)));
   return turns
     .filter((turn) => turn !== undefined)
-    .toSorted((a, b) => (b.endedAt ?? Infinity) - (a.endedAt ?? Infinity) || b.startedAt - a.startedAt)
+    .toSorted(
+      (a, b) => (b.endedAt ?? Infinity) - (a.endedAt ?? Infinity) || b.startedAt - a.startedAt,
+    )
     .map((turn) => rowOf({ turn, replayed: replay(turn.entries) }));
 }
 
@@ -148,15 +156,19 @@ function detailsText(turn: TurnDetails, out: Output): string {
     ),
     ...section(
       'Effects',
-      turn.effects.map(({ tool, resource, status, operation, attempts }) =>
-        `${tool} on ${resource}: ${status}, ${count(attempts, 'attempt')}, operation ${operation}`,
+      turn.effects.map(
+        ({ tool, resource, status, operation, attempts }) =>
+          `${tool} on ${resource}: ${status}, ${count(attempts, 'attempt')}, operation ${operation}`,
       ),
     ),
     ...section(
       'Approvals',
       turn.approvals.map(({ id, status, tool, reason }) => `${id} ${status}: ${tool}, ${reason}`),
     ),
-    ...section('Texts', turn.deliveries.map(({ kind, status, text }) => `${kind} (${status}): ${text}`)),
+    ...section(
+      'Texts',
+      turn.deliveries.map(({ kind, status, text }) => `${kind} (${status}): ${text}`),
+    ),
     ...(turn.recordComplete ? [] : ['', `The record has gaps: turnkeeper trace ${turn.turnId}`]),
   ].join('\n');
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { loadAgent, maskedUrl, type LoadedAgent, type Settings } from '../config/index.ts';
 import { startRedis } from '../store/embedded-redis.ts';
 import { storedLanes } from '../store/records.ts';
+import { askedToStop } from './asked-to-stop.ts';
 import { reachRedis } from './connection.ts';
 import type { ExitCode } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
@@ -15,7 +16,9 @@ import { count } from './wording.ts';
 export function addUp(program: Command): void {
   program
     .command('up')
-    .description('Everything on this machine: Redis, if REDIS_URL names none, and a worker. Ctrl-C ends it.')
+    .description(
+      'Everything on this machine: Redis, if REDIS_URL names none, and a worker. Ctrl-C ends it.',
+    )
     .addHelpText('after', `\nRedis keeps its data in ${DATA_FOLDER} of this directory.`)
     .action((_options: unknown, command: Command) => perform(command, up));
 }
@@ -25,6 +28,7 @@ type RunningRedis = { url: string; stop: () => Promise<void>; origin: string };
 async function up({ settings, out, configFile }: Invocation): Promise<ExitCode> {
   // Before anything is started, so that a mistake in it leaves nothing running.
   const loaded = await loadAgent(configFile === undefined ? {} : { file: configFile });
+  const asked = askedToStop();
   const redis = await findOrStartRedis(settings);
   try {
     const place: Settings = { ...settings, REDIS_URL: redis.url };
@@ -33,7 +37,7 @@ async function up({ settings, out, configFile }: Invocation): Promise<ExitCode> 
     const turnkeeper = await startWorkers({ settings, redisUrl: redis.url, lanes, loaded });
     out.outlivesItsReader();
     report(out, { settings, loaded, redis, facts, lanes });
-    return await runUntilSignal(turnkeeper, out, redis.stop);
+    return await runUntilSignal(asked, turnkeeper, out, redis.stop);
   } catch (error) {
     await redis.stop();
     throw error;
@@ -46,7 +50,11 @@ async function findOrStartRedis(settings: Settings): Promise<RunningRedis> {
     return { url: REDIS_URL, stop: () => Promise.resolve(), origin: 'REDIS_URL' };
   }
   const { url, stop, joined, origin } = await startRedis({ dataDir: DATA_FOLDER });
-  const how = joined ? 'joined another process' : origin === 'path' ? 'started' : "started from Debian's packages";
+  const how = joined
+    ? 'joined another process'
+    : origin === 'path'
+      ? 'started'
+      : "started from Debian's packages";
   return { url, stop, origin: `${how}, data in ${DATA_FOLDER}` };
 }
 
@@ -74,7 +82,8 @@ function report(out: Output, { settings, loaded, redis, facts, lanes }: Report):
   const { version: redisVersion = 'unknown', appendonly, appendfsync, maxmemoryPolicy } = facts;
   const { rules, tools, skills } = agent;
   const slots = `${count(settings.CONCURRENCY, 'conversation')} at a time`;
-  const durable = appendonly === 'yes' && appendfsync === 'always' && maxmemoryPolicy === 'noeviction';
+  const durable =
+    appendonly === 'yes' && appendfsync === 'always' && maxmemoryPolicy === 'noeviction';
   const lines = [
     {
       part: 'redis',
@@ -95,7 +104,8 @@ function report(out: Output, { settings, loaded, redis, facts, lanes }: Report):
     },
   ];
   if (out.format !== 'table') {
-    if (out.format !== 'id') out.card({ ready: true, checks: lines }, { id: () => '', text: () => '' });
+    if (out.format !== 'id')
+      out.card({ ready: true, checks: lines }, { id: () => '', text: () => '' });
     return;
   }
   out.write(out.strong(`turnkeeper ${version()}`));

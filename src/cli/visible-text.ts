@@ -5,7 +5,12 @@
 const UNSEEN =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e01ef}]/gu;
 
-const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' };
+const NAMED: Readonly<Record<string, string>> = {
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\u001b': '\\e',
+};
 
 /** Text of somebody else as it may go to a terminal: one line, and nothing in it acts or hides. */
 export function visible(text: string): string {
@@ -20,7 +25,9 @@ function escaped(character: string): string {
 export function visibleJson(value: unknown, indent?: number): string {
   const json = JSON.stringify(value, null, indent) ?? 'null';
   // A line break outside a string is layout; inside one JSON.stringify has escaped it already.
-  return json.replaceAll(UNSEEN, (character) => (character === '\n' ? character : unicodeEscape(character)));
+  return json.replaceAll(UNSEEN, (character) =>
+    character === '\n' ? character : unicodeEscape(character),
+  );
 }
 
 function unicodeEscape(character: string): string {

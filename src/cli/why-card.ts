@@ -52,7 +52,11 @@ export function storyOfEnd(story: TurnStory, now = Date.now()): End {
       return { state: 'ended', sentence };
     }
     const { sentence, remedy } = explanation;
-    return { state: 'ended', sentence: sentence(endFacts(story)), ...(remedy === undefined ? {} : { remedy }) };
+    return {
+      state: 'ended',
+      sentence: sentence(endFacts(story)),
+      ...(remedy === undefined ? {} : { remedy }),
+    };
   }
   if (turn.park !== null) return parkedEnd(story, now);
   const { worker, heldUntil } = turn.holder;
@@ -80,17 +84,27 @@ function parkedEnd(story: TurnStory, now: number): End {
     case 'approval': {
       const reason = story.approvals.find((one) => one.id === park.approvalId)?.reason;
       const cause = reason === undefined ? '' : `: ${reason}`;
-      return { state: 'parked', sentence: `Waiting for a person to decide on ${action}${cause}; expires ${until}.` };
+      return {
+        state: 'parked',
+        sentence: `Waiting for a person to decide on ${action}${cause}; expires ${until}.`,
+      };
     }
     case 'verification': {
-      const reads = story.turn.parkedReads;
+      const reads = story.turn.storedReads.filter((one) => one.park === park.number);
       const last = reads.at(-1)?.read.verdict;
-      const said = last === undefined ? '' : ` (${count(reads.length, 're-read')} since, the last said ${last})`;
-      const next = park.dueAt > now ? `the next re-read is due ${until}` : 'the next re-read is due';
+      const said =
+        last === undefined
+          ? ''
+          : ` (${count(reads.length, 're-read')} since, the last said ${last})`;
+      const next =
+        park.dueAt > now ? `the next re-read is due ${until}` : 'the next re-read is due';
       return { state: 'parked', sentence: `Waiting until ${action} is proven${said}; ${next}.` };
     }
     default:
-      return { state: 'parked', sentence: `Backing off until ${until}: the model was not available.` };
+      return {
+        state: 'parked',
+        sentence: `Backing off until ${until}: the model was not available.`,
+      };
   }
 }
 
@@ -167,7 +181,10 @@ function notRun({ result, step }: CallState, ended: boolean): string {
 
 function safety({ ledger }: TurnStory, state: WhyState): WhyCard['safeToRunAgain'] {
   if (state === 'running' || state === 'parked' || state === 'held_back') {
-    return { answer: 'nothing_to_repeat', text: 'It has not ended: there is nothing to run again.' };
+    return {
+      answer: 'nothing_to_repeat',
+      text: 'It has not ended: there is nothing to run again.',
+    };
   }
   const open = ledger.filter((row) => MAY_HAVE_HAPPENED.includes(row.status));
   const proven = ledger.filter((row) => row.status === 'verified');
@@ -176,17 +193,26 @@ function safety({ ledger }: TurnStory, state: WhyState): WhyCard['safeToRunAgain
     return { answer: 'no', text: `No, not before this is settled: ${names}.` };
   }
   if (open.length > 0) {
-    return { answer: 'yes', text: 'Yes: the next worker re-reads what was sent before it does anything else.' };
+    return {
+      answer: 'yes',
+      text: 'Yes: the next worker re-reads what was sent before it does anything else.',
+    };
   }
-  if (proven.length === 0) return { answer: 'yes', text: 'Yes: nothing was changed, so nothing can happen twice.' };
+  if (proven.length === 0)
+    return { answer: 'yes', text: 'Yes: nothing was changed, so nothing can happen twice.' };
   const names = listed(proven.map((row) => `${row.tool} on ${row.resource}`));
-  return { answer: 'yes', text: `Yes: what is proven in the ledger will not happen again: ${names}.` };
+  return {
+    answer: 'yes',
+    text: `Yes: what is proven in the ledger will not happen again: ${names}.`,
+  };
 }
 
 function advice(story: TurnStory, state: WhyState, remedy: string | undefined): string[] {
   const { turn, missing } = story;
   const trace = `See each step: turnkeeper trace ${turn.turnId}`;
-  const gaps = missing.some((link) => !link.explained) ? ['The record has gaps; the trace names them.'] : [];
+  const gaps = missing.some((link) => !link.explained)
+    ? ['The record has gaps; the trace names them.']
+    : [];
   switch (state) {
     case 'parked':
       return turn.park?.approvalId === undefined
@@ -197,7 +223,10 @@ function advice(story: TurnStory, state: WhyState, remedy: string | undefined): 
             `Refuse: turnkeeper approvals reject ${turn.park.approvalId} --by <you> --reason <why>`,
           ];
     case 'worker_lost':
-      return ['Nothing, if another worker runs: it takes over within seconds. Else: turnkeeper worker', trace];
+      return [
+        'Nothing, if another worker runs: it takes over within seconds. Else: turnkeeper worker',
+        trace,
+      ];
     case 'running':
     case 'held_back':
       return ['Nothing: it goes on by itself.', trace];
@@ -211,7 +240,12 @@ function advice(story: TurnStory, state: WhyState, remedy: string | undefined): 
 }
 
 /** A conversation whose message no worker has taken yet. */
-export function notStarted(conversationId: string, waiting: number, since: number | null, now: number): WhyCard {
+export function notStarted(
+  conversationId: string,
+  waiting: number,
+  since: number | null,
+  now: number,
+): WhyCard {
   const waits = since === null ? '' : `, the oldest for ${duration(now - since)}`;
   return {
     turnId: null,
@@ -222,7 +256,10 @@ export function notStarted(conversationId: string, waiting: number, since: numbe
     sentence: `Not started: ${count(waiting, 'message')} accepted and not taken by a worker yet${waits}.`,
     done: [],
     notDone: [`${count(waiting, 'message')} not answered`],
-    safeToRunAgain: { answer: 'nothing_to_repeat', text: 'It has not started: there is nothing to run again.' },
+    safeToRunAgain: {
+      answer: 'nothing_to_repeat',
+      text: 'It has not started: there is nothing to run again.',
+    },
     whatYouCanDo: ['See whether a worker runs: turnkeeper doctor', 'Start one: turnkeeper worker'],
   };
 }

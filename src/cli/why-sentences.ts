@@ -12,7 +12,9 @@ export type Explanation = {
 /** One entry per stop reason: a reason without a sentence does not compile. */
 export const WHY = {
   // completed
-  replied: { sentence: () => 'Completed: the reply was accepted by every check and went out.' },
+  replied: {
+    sentence: () => 'Completed: the reply passed every check and was handed over for sending.',
+  },
   asked_customer: {
     sentence: () => 'Completed with a question: the agent needs something only the customer knows.',
     remedy: "Nothing to do: the customer's answer is the next turn.",
@@ -28,23 +30,27 @@ export const WHY = {
 
   // escalated
   model_escalated: {
-    sentence: ({ rationale }) => `Stopped because the agent asked for a person${rationale ? `: ${rationale}` : ''}.`,
+    sentence: ({ rationale }) =>
+      `Stopped because the agent asked for a person${rationale ? `: ${rationale}` : ''}.`,
     remedy: 'Take the ticket over; its private note says what was done.',
   },
   verification_failed: {
     sentence: ({ action, reads, toolSaid }) =>
       `Stopped because ${action} was answered with ${toolSaid}, but the re-read said ${reads.last} ` +
       `after ${count(reads.count, 're-read')} (over ${duration(reads.overMs)}).`,
-    remedy: 'Look at the resource in the system that owns it; what holds the change back is decided there.',
+    remedy:
+      'Look at the resource in the system that owns it; what holds the change back is decided there.',
   },
   effect_unknown: {
     sentence: ({ action, reads }) =>
       `Stopped because the answer to ${action} never came, and ${count(reads.count, 're-read')} ` +
       `could not tell whether it happened (the last said ${reads.last}).`,
-    remedy: 'Find out in the system that owns the resource whether it happened, before anybody repeats it.',
+    remedy:
+      'Find out in the system that owns the resource whether it happened, before anybody repeats it.',
   },
   approval_rejected: {
-    sentence: ({ action, decision }) => `Stopped because ${decision.by} rejected ${action}${decision.comment}.`,
+    sentence: ({ action, decision }) =>
+      `Stopped because ${decision.by} rejected ${action}${decision.comment}.`,
     remedy: 'Tell the customer why in the ticket; the action stays undone.',
   },
   approval_expired: {
@@ -86,7 +92,8 @@ export const WHY = {
     remedy: 'Raise limits.rounds, or give the agent a tool that needs fewer calls.',
   },
   max_tool_calls: {
-    sentence: ({ limits }) => `Stopped because all ${limits.toolCalls} tool calls of the turn were used up.`,
+    sentence: ({ limits }) =>
+      `Stopped because all ${limits.toolCalls} tool calls of the turn were used up.`,
     remedy: 'Raise limits.toolCalls, or give the agent a tool that needs fewer calls.',
   },
   token_budget: {
@@ -104,7 +111,8 @@ export const WHY = {
     remedy: 'Answer in the ticket.',
   },
   max_parks: {
-    sentence: ({ limits }) => `Stopped because the turn had waited ${limits.parks} times and would have to wait again.`,
+    sentence: ({ limits }) =>
+      `Stopped because the turn had waited ${limits.parks} times and would have to wait again.`,
     remedy: 'Look at what it kept waiting for: the trace shows each wait.',
   },
 
@@ -130,7 +138,8 @@ export const WHY = {
     remedy: 'Raise the output limit of the model, or cap what the tools return.',
   },
   unknown_stop_reason: {
-    sentence: ({ modelSaid }) => `Stopped because the model ended in a way this version does not know${modelSaid}.`,
+    sentence: ({ modelSaid }) =>
+      `Stopped because the model ended in a way this version does not know${modelSaid}.`,
     remedy: 'Update turnkeeper or map the new finish reason.',
   },
   empty_reply: {
@@ -138,7 +147,8 @@ export const WHY = {
     remedy: 'Answer in the ticket.',
   },
   invalid_proposal: {
-    sentence: ({ objection }) => `Stopped because the answers of the model could not be read${objection}.`,
+    sentence: ({ objection }) =>
+      `Stopped because the answers of the model could not be read${objection}.`,
     remedy: 'Look at the instructions and the tool schemas; the trace shows what did not fit.',
   },
   model_unavailable: {
@@ -147,7 +157,8 @@ export const WHY = {
     remedy: 'Look at the state of the model provider.',
   },
   uncited_claim: {
-    sentence: ({ objection }) => `Stopped because the reply states something no source supports${objection}.`,
+    sentence: ({ objection }) =>
+      `Stopped because the reply states something no source supports${objection}.`,
     remedy: 'Answer in the ticket, or add the document that is missing.',
   },
   internal: {
@@ -158,7 +169,8 @@ export const WHY = {
 
   // cancelled
   cancelled: {
-    sentence: ({ by, lastStep }) => `Stopped because it was cancelled${by}; the last step was ${lastStep}.`,
+    sentence: ({ by, lastStep }) =>
+      `Stopped because it was cancelled${by}; the last step was ${lastStep}.`,
   },
   force_terminated: {
     sentence: ({ by, lastStep }) =>
@@ -172,7 +184,8 @@ export const WHY = {
 
   // conversation_full
   context_overflow: {
-    sentence: () => 'Stopped because the conversation no longer fits into the context of the model.',
+    sentence: () =>
+      'Stopped because the conversation no longer fits into the context of the model.',
     remedy: 'Answer in the ticket; a new conversation starts with an empty context.',
   },
 } as const satisfies Record<StopReason, Explanation>;

@@ -11,7 +11,9 @@ import { notStarted, whyCard, type WhyCard } from './why-card.ts';
 export function addWhy(program: Command): void {
   program
     .command('why')
-    .description('Why a turn stopped: the cause, what was done, whether it is safe to run again, what to do.')
+    .description(
+      'Why a turn stopped: the cause, what was done, whether it is safe to run again, what to do.',
+    )
     .argument('<id>', 'a turn, or a conversation such as zendesk/4482: then its newest turn')
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (invocation) => why(invocation, id)),
@@ -31,7 +33,11 @@ async function cardOf(records: Records, id: string, now: number): Promise<WhyCar
   if (!id.includes('/')) return whyCard(await readStory(records, id), now);
   const conversation = await records.conversation(id);
   if (conversation === undefined) {
-    throw notFound('conversation', id, 'its id is <source>/<the id the source uses>; see "turnkeeper turns list"');
+    throw notFound(
+      'conversation',
+      id,
+      'its id is <source>/<the id the source uses>; see "turnkeeper turns list"',
+    );
   }
   const { openTurn, lastTurn, waiting, oldestWaitingSince } = conversation;
   if (openTurn !== null) return whyCard(await readStory(records, openTurn), now);

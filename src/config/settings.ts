@@ -11,7 +11,9 @@ export class SettingsError extends TurnkeeperError {
   constructor(problems: readonly { variable: string; value: string; expected: string }[]) {
     super(
       problems
-        .map(({ variable, value, expected }) => `${variable} is ${JSON.stringify(value)}: ${expected}`)
+        .map(
+          ({ variable, value, expected }) => `${variable} is ${JSON.stringify(value)}: ${expected}`,
+        )
         .join('; '),
     );
     this.variables = problems.map(({ variable }) => variable);
@@ -38,7 +40,9 @@ const settingsSchema = z.object({
   /** Where Redis is. Unset: the server in .data/redis, which `up` starts. */
   REDIS_URL: z
     .string()
-    .refine(isRedisUrl, { error: 'must be a URL such as redis://127.0.0.1:6379 or rediss://host:6380/0' })
+    .refine(isRedisUrl, {
+      error: 'must be a URL such as redis://127.0.0.1:6379 or rediss://host:6380/0',
+    })
     .optional(),
   /** Hash tags the keys are spread over. Unset: what this Redis was started with, 1 for a new one. */
   LANES: wholeNumber(1_024, 'the number this Redis was started with').optional(),

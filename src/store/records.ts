@@ -84,10 +84,13 @@ export type TurnOnRecord = {
   park: Park | null;
   messages: AcceptedMessage[];
   entries: RecordEntry[];
-  /** Re-reads the verification worker has stored since the turn was parked, oldest first. */
-  parkedReads: { read: VerificationRead; final: boolean }[];
+  /** Re-reads the verification worker stored while the turn was parked, oldest first. */
+  storedReads: StoredRead[];
   holder: Holder;
 };
+
+/** A re-read made for a parked turn; the turn takes it in when it wakes. `park`: in which of its waits. */
+export type StoredRead = { park: number; read: VerificationRead; final: boolean };
 
 export type ConversationView = {
   conversationId: string;
@@ -163,7 +166,7 @@ export class Records {
         park,
         messages: await this.#messages(tag, conversationId, fields),
         entries: list.map(readEntry),
-        parkedReads: park === null ? [] : parkedReads(fields, park.number),
+        storedReads: storedReads(fields),
         holder: await this.#holder(tag, conversation),
       };
     }
@@ -187,13 +190,16 @@ export class Records {
       openTurn: fields['turn'] ?? null,
       lastTurn: history === null ? null : (JSON.parse(history) as HistoryEntry).turnId,
       waiting,
-      oldestWaitingSince: oldest === null ? null : (JSON.parse(oldest) as AcceptedMessage).acceptedAt,
+      oldestWaitingSince:
+        oldest === null ? null : (JSON.parse(oldest) as AcceptedMessage).acceptedAt,
       holder: await this.#holder(tag, fields),
     };
   }
 
   /** What is overdue, oldest first: when somebody should have looked at it, and at what. */
-  async oldestDue(): Promise<{ kind: 'turn' | 'delivery'; conversationId: string; dueAt: number } | undefined> {
+  async oldestDue(): Promise<
+    { kind: 'turn' | 'delivery'; conversationId: string; dueAt: number } | undefined
+  > {
     const { redis } = this.#store;
     const firsts = await Promise.all(
       this.#store.tags().map((tag) => redis.zrange(key(tag, 'due'), '0', '0', 'WITHSCORES')),
@@ -229,7 +235,8 @@ export class Records {
     conversationId: string,
     fields: Record<string, string>,
   ): Promise<AcceptedMessage[]> {
-    if (fields['answered'] !== undefined) return JSON.parse(fields['answered']) as AcceptedMessage[];
+    if (fields['answered'] !== undefined)
+      return JSON.parse(fields['answered']) as AcceptedMessage[];
     const count = Number(fields['messages'] ?? 1);
     const mail = await this.#store.redis.lrange(key(tag, 'mail', conversationId), 0, count - 1);
     return mail.map((json) => JSON.parse(json) as AcceptedMessage);
@@ -246,7 +253,13 @@ export class Records {
       );
       ids.push(...openTurns.flatMap((id) => (id === null ? [] : [{ id, at: Infinity }])));
       if (options.open === true) continue;
-      const ended = await redis.zrange(key(tag, 'ended'), '0', String(options.limit - 1), 'REV', 'WITHSCORES');
+      const ended = await redis.zrange(
+        key(tag, 'ended'),
+        '0',
+        String(options.limit - 1),
+        'REV',
+        'WITHSCORES',
+      );
       ids.push(...pairs(ended).map(([id, score]) => ({ id, at: score })));
     }
     return ids
@@ -280,7 +293,10 @@ export class Records {
 
   async approval(id: string): Promise<Approval | undefined> {
     for (const tag of this.#store.tags()) {
-      const found = readApproval(id, hash(await this.#store.redis.hgetall(key(tag, 'approval', id))));
+      const found = readApproval(
+        id,
+        hash(await this.#store.redis.hgetall(key(tag, 'approval', id))),
+      );
       if (found !== undefined) return found;
     }
     return undefined;
@@ -315,7 +331,9 @@ export class Records {
     const { redis } = this.#store;
     const found: Blocked[] = [];
     for (const tag of this.#store.tags()) {
-      const open = pairs(await redis.zrange(key(tag, 'open'), '0', String(limit - 1), 'WITHSCORES'));
+      const open = pairs(
+        await redis.zrange(key(tag, 'open'), '0', String(limit - 1), 'WITHSCORES'),
+      );
       const due = await redis.zrange(key(tag, 'due'), '0', String(limit - 1));
       const isOpen = new Set(open.map(([conversationId]) => conversationId));
       const untaken = due.flatMap((member): [string, number][] => {
@@ -382,18 +400,25 @@ function readEntry(json: string): RecordEntry {
   return event.success ? { event: event.data } : { unreadable: json };
 }
 
-function parkedReads(
-  fields: Record<string, string>,
-  park: number,
-): { read: VerificationRead; final: boolean }[] {
-  const prefix = `read:${park}:`;
+const STORED_READ = /^read:(\d+):(\d+)$/;
+
+function storedReads(fields: Record<string, string>): StoredRead[] {
   return Object.entries(fields)
-    .filter(([field]) => field.startsWith(prefix))
-    .toSorted(([a], [b]) => Number(a.slice(prefix.length)) - Number(b.slice(prefix.length)))
-    .map(([, json]) => {
+    .flatMap(([field, json]) => {
+      const [, park, number] = STORED_READ.exec(field) ?? [];
+      if (park === undefined) return [];
       const { read, final } = JSON.parse(json) as { read: unknown; final: boolean };
-      return { read: verificationReadSchema.parse(read), final };
-    });
+      return [
+        {
+          park: Number(park),
+          number: Number(number),
+          read: verificationReadSchema.parse(read),
+          final,
+        },
+      ];
+    })
+    .toSorted((a, b) => a.park - b.park || a.number - b.number)
+    .map(({ park, read, final }) => ({ park, read, final }));
 }
 
 function numberOrNull(text: string | undefined): number | null {
@@ -421,7 +446,9 @@ function readRow(operation: string, fields: Record<string, string>): LedgerRow {
     ...(validUntil === undefined ? {} : { validUntil }),
     ...(settledAt === undefined ? {} : { settledAt }),
     ...(verifiedAt === undefined ? {} : { verifiedAt }),
-    ...(fields['outcome'] === undefined ? {} : { outcome: JSON.parse(fields['outcome']) as unknown }),
+    ...(fields['outcome'] === undefined
+      ? {}
+      : { outcome: JSON.parse(fields['outcome']) as unknown }),
   };
 }
 

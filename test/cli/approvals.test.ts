@@ -30,14 +30,19 @@ describe('approvals', () => {
     const first = await runCli([...approve, '--reason', 'fine'], { store });
     await target.arrived('reply', 1);
     const again = await runJson<{ already: boolean }>(approve, { store });
-    const other = await runCli(['approvals', 'reject', approval.id, '--by', 'bob', '--reason', 'no'], { store });
+    const other = await runCli(
+      ['approvals', 'reject', approval.id, '--by', 'bob', '--reason', 'no'],
+      { store },
+    );
 
     expect([first.code, first.stderr]).toEqual([0, '']);
     expect(first.stdout).toMatch(/^approved by ana at 20/);
     expect(shop.effects.filter(({ kind }) => kind === 'refund')).toHaveLength(1);
     expect(again).toMatchObject({ status: 'approved', by: 'ana', comment: 'fine', already: true });
     expect([other.code, other.stdout]).toEqual([5, '']);
-    expect(other.stderr).toMatch(/^error: ana approved this .+ ago \(20.+, "fine"\)\. You changed nothing\n/);
+    expect(other.stderr).toMatch(
+      /^error: ana approved this .+ ago \(20.+, "fine"\)\. You changed nothing\n/,
+    );
   });
 
   test('reject needs a reason, a dry run decides nothing, an unknown id ends with 3', async () => {
@@ -64,13 +69,17 @@ describe('approvals', () => {
     const { store, approval, redis } = await waitingTurn();
     await redis.hset(`${store.tags()[0]}:approval:${approval.id}`, 'expiresAt', Date.now() - 1);
 
-    const late = await runCli(['approvals', 'approve', approval.id, '--by', 'ana', '--json'], { store });
+    const late = await runCli(['approvals', 'approve', approval.id, '--by', 'ana', '--json'], {
+      store,
+    });
 
     expect([late.code, late.stdout]).toEqual([5, '']);
     expect(JSON.parse(late.stderr)).toMatchObject({
       error: {
         code: 'approval_expired',
-        message: expect.stringMatching(/^Not approved: this request expired at .+ approval_expired$/) as string,
+        message: expect.stringMatching(
+          /^Not approved: this request expired at .+ approval_expired$/,
+        ) as string,
       },
     });
   });

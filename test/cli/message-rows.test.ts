@@ -26,7 +26,9 @@ describe('the rows of an input', () => {
   });
 
   test('may be a single object that spreads over lines', async () => {
-    expect(await rowsOf(JSON.stringify({ a: { b: 1 } }, null, 2))).toEqual([{ line: 1, value: { a: { b: 1 } } }]);
+    expect(await rowsOf(JSON.stringify({ a: { b: 1 } }, null, 2))).toEqual([
+      { line: 1, value: { a: { b: 1 } } },
+    ]);
   });
 
   test('bad ones do not swallow the good ones behind or before them', async () => {
@@ -64,7 +66,9 @@ describe('a bad row', () => {
     expect(bad({ ...good, requester: { id: 'ana', assurance: 'sure' } })).toBe(
       'line 7: requester.assurance is "sure": must be one of none, claimed, verified',
     );
-    expect(bad({ ...good, conversationId: undefined })).toMatch(/^line 7: conversationId is missing: must be /);
+    expect(bad({ ...good, conversationId: undefined })).toMatch(
+      /^line 7: conversationId is missing: must be /,
+    );
     expect(bad([good])).toBe('line 7: row is an array: must be a JSON object');
     expect(bad(good)).toBe('good');
   });

@@ -18,7 +18,14 @@ function linksOf(turn: TurnOnRecord, entries: TurnOnRecord['entries'] = turn.ent
 function recordOf(recorded: readonly TurnEvent[], turn: Partial<TurnOnRecord> = {}): TurnOnRecord {
   const entries = recorded.map((event) => ({ event }));
   return {
-    ...{ turnId: 't1', conversationId: 'test/c1', outcome: null, reason: null, startedAt: events.at, endedAt: null },
+    ...{
+      turnId: 't1',
+      conversationId: 'test/c1',
+      outcome: null,
+      reason: null,
+      startedAt: events.at,
+      endedAt: null,
+    },
     ...{ claimedAt: null, open: true, park: null, messages: [], entries, storedReads: [] },
     phase: replay(entries).state.phase,
     holder: { owner: 'agent', worker: 'lost', heldUntil: null },
@@ -38,7 +45,10 @@ describe('[S4-14] [S4-53] the record of a whole turn', () => {
     // Whichever line is taken out, the gap is named, and not explained away.
     for (const index of turn.entries.keys()) {
       const links = linksOf(turn, turn.entries.toSpliced(index, 1));
-      expect(links.filter((link) => !link.explained), `without line ${index + 1}`).not.toEqual([]);
+      expect(
+        links.filter((link) => !link.explained),
+        `without line ${index + 1}`,
+      ).not.toEqual([]);
     }
   });
 
@@ -55,7 +65,10 @@ describe('[S4-14] [S4-53] the record of a whole turn', () => {
     const { records, redis, store, id } = await playedTurn();
     const { ledger, deliveries } = await readStory(records, id);
     const tag = store.tags()[0] ?? '';
-    await redis.del(key(tag, 'op', ledger[1]?.operation ?? ''), key(tag, 'delivery', deliveries[0]?.id ?? ''));
+    await redis.del(
+      key(tag, 'op', ledger[1]?.operation ?? ''),
+      key(tag, 'delivery', deliveries[0]?.id ?? ''),
+    );
 
     const { missing } = await readStory(records, id);
 
@@ -67,14 +80,23 @@ describe('[S4-14] [S4-53] the record of a whole turn', () => {
 });
 
 describe('[S4-14] a gap is explained when a lost worker left it', () => {
-  const called = [events.started(), events.requested(), events.calls('issue_refund'), events.checked(events.write())];
+  const called = [
+    events.started(),
+    events.requested(),
+    events.calls('issue_refund'),
+    events.checked(events.write()),
+  ];
 
   test('a call without an answer, and another worker that goes on', () => {
     const turn = recordOf([...called, events.begun(), events.resumed, events.rereading]);
 
     expect(linksOf(turn)).toEqual([
       { after: 5, text: 'call 1.1 was sent (line 5), and no answer is on record', explained: true },
-      { after: 7, text: 'the re-read of 1.1 began (line 7), and what it said is not on record', explained: true },
+      {
+        after: 7,
+        text: 'the re-read of 1.1 began (line 7), and what it said is not on record',
+        explained: true,
+      },
     ]);
   });
 
@@ -82,7 +104,11 @@ describe('[S4-14] a gap is explained when a lost worker left it', () => {
     const turn = recordOf([events.started(), events.requested()]);
 
     expect(linksOf(turn)).toEqual([
-      { after: 2, text: 'the model was asked (line 2), and no answer is on record', explained: true },
+      {
+        after: 2,
+        text: 'the model was asked (line 2), and no answer is on record',
+        explained: true,
+      },
     ]);
   });
 
@@ -105,11 +131,15 @@ test('[S2-26] a write that was sent without the approval it needed is named', ()
     ...[events.checked(events.asks()), events.parked('approval'), events.resumed, events.begun()],
   ]);
 
-  expect(linksOf(turn).map((link) => link.text)).toContain('call 1.1 was sent without its approval');
+  expect(linksOf(turn).map((link) => link.text)).toContain(
+    'call 1.1 was sent without its approval',
+  );
 });
 
 test('[S4-53] newest events that are missing are noticed from the head', () => {
-  const turn = recordOf([events.started(), events.requested(), events.calls('get_order')], { phase: 'running_tools' });
+  const turn = recordOf([events.started(), events.requested(), events.calls('get_order')], {
+    phase: 'running_tools',
+  });
 
   expect(linksOf(turn).map((link) => link.text)).toEqual([
     'the newest events: the head says running_tools, the events lead to validating_actions',

@@ -14,7 +14,9 @@ function policy(view: View): ScriptedAnswer {
 }
 
 /** A shop, its agent and a worker: "cancel" cancels and refunds order 1, "human" asks for a person. */
-export async function playShop(options: { approvalLimits?: Record<string, number>; settleReads?: number } = {}) {
+export async function playShop(
+  options: { approvalLimits?: Record<string, number>; settleReads?: number } = {},
+) {
   const shop = new Shop();
   shop.add({ id: '1' });
   shop.settleReads = options.settleReads ?? 0;
@@ -51,7 +53,10 @@ export async function waitingTurn() {
   const approve = async (by: string): Promise<void> => {
     const parked = await played.store.parkedTurn(conversationId, turnId);
     await played.store.decideApproval(approval.id, 'approved', by);
-    await played.queues.hurry({ conversationId, turnId, park: parked?.park.number ?? 0 }, 'approval');
+    await played.queues.hurry(
+      { conversationId, turnId, park: parked?.park.number ?? 0 },
+      'approval',
+    );
   };
   return { ...played, approval, approve, id: turnId };
 }

@@ -8,7 +8,12 @@ import type { Store } from '../../src/store/index.ts';
 
 export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
-export type Ran = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
+export type Ran = {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+};
 
 export type RunOptions = {
   /** Whose records the command speaks about. */
@@ -17,6 +22,8 @@ export type RunOptions = {
   input?: string;
   /** Default: an empty directory, so that no configuration and no .env is found. */
   directory?: string;
+  /** As at a terminal, where Ctrl-C goes to everything the command has started. */
+  ownGroup?: boolean;
 };
 
 /** Starts the real command line in a process of its own. */
@@ -24,6 +31,7 @@ export function startCli(args: readonly string[], options: RunOptions = {}) {
   const { store, environment = {}, input, directory = emptyDirectory() } = options;
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: directory,
+    detached: options.ownGroup ?? false,
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
@@ -61,7 +69,9 @@ export function startCli(args: readonly string[], options: RunOptions = {}) {
       };
       lookers.add(look);
       look();
-      void ended.then((ran) => reject(new Error(`ended without "${text}": ${JSON.stringify(ran)}`)));
+      void ended.then((ran) =>
+        reject(new Error(`ended without "${text}": ${JSON.stringify(ran)}`)),
+      );
     });
   return { child, ended, wrote };
 }

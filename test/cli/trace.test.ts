@@ -11,7 +11,12 @@ describe('trace of a turn that cancelled and refunded', () => {
 
     const trace = await runJson<Trace>(['trace', id], { store });
 
-    expect(trace).toMatchObject({ turnId: id, conversationId: 'test/c1', outcome: 'completed', stopReason: 'replied' });
+    expect(trace).toMatchObject({
+      turnId: id,
+      conversationId: 'test/c1',
+      outcome: 'completed',
+      stopReason: 'replied',
+    });
     const cancel = trace.lines.filter((line) => line.callId === '2.1');
     expect(cancel.map(({ kind, phase }) => `${kind} -> ${phase}`)).toEqual([
       'proposed -> validating_actions',
@@ -29,7 +34,9 @@ describe('trace of a turn that cancelled and refunded', () => {
     expect(cancel[3]?.latencyMs).toBeGreaterThanOrEqual(0);
     expect(trace.lines[0]).toMatchObject({ event: 0, kind: 'observed' });
     expect(trace.lines.at(-1)).toMatchObject({ kind: 'stopped', text: 'completed/replied' });
-    expect(trace.costMicros).toBe(trace.lines.reduce((sum, line) => sum + (line.costMicros ?? 0), 0));
+    expect(trace.costMicros).toBe(
+      trace.lines.reduce((sum, line) => sum + (line.costMicros ?? 0), 0),
+    );
     expect(trace.missing).toEqual([]);
   });
 
@@ -55,7 +62,9 @@ describe('trace of a turn that cancelled and refunded', () => {
   test('[S4-14] names the link that is missing, where it is, and ends with 6', async () => {
     const { store, redis, id } = await playedTurn();
     const events = key(store.tags()[0] ?? '', 'events', id);
-    const answer = (await redis.lrange(events, 0, -1)).findIndex((json) => json.includes('"call_settled"'));
+    const answer = (await redis.lrange(events, 0, -1)).findIndex((json) =>
+      json.includes('"call_settled"'),
+    );
     await redis.lset(events, answer, 'gone');
     await redis.lrem(events, 1, 'gone');
 
@@ -75,10 +84,17 @@ describe('trace of a turn that goes on', () => {
 
     const trace = await runJson<Trace>(['trace', id], { store });
 
-    expect(trace.lines.filter(({ kind }) => kind === 'parked').at(-1)?.text).toContain(`approval ${approval.id}`);
+    expect(trace.lines.filter(({ kind }) => kind === 'parked').at(-1)?.text).toContain(
+      `approval ${approval.id}`,
+    );
     const decision = trace.lines.at(-1);
-    if (trace.outcome === null) expect(decision).toMatchObject({ kind: 'approval', text: /^rejected by bob/ });
-    expect(trace.lines.some(({ kind, text }) => kind === 'approval' && text.startsWith('rejected by bob'))).toBe(true);
+    if (trace.outcome === null)
+      expect(decision).toMatchObject({ kind: 'approval', text: /^rejected by bob/ });
+    expect(
+      trace.lines.some(
+        ({ kind, text }) => kind === 'approval' && text.startsWith('rejected by bob'),
+      ),
+    ).toBe(true);
   });
 });
 

@@ -4,7 +4,9 @@ import { count, dollars, duration, listed } from '../../src/cli/wording.ts';
 
 describe('text of a customer on a terminal', () => {
   test('control sequences and line breaks are shown, not run', () => {
-    expect(visible('a\u001b[31mred\u0007\r\n\tb\u009b2J')).toBe('a\\e[31mred\\u{7}\\r\\n\\tb\\u{9b}2J');
+    expect(visible('a\u001b[31mred\u0007\r\n\tb\u009b2J')).toBe(
+      'a\\e[31mred\\u{7}\\r\\n\\tb\\u{9b}2J',
+    );
   });
 
   test('direction marks, invisible spaces and tags are shown', () => {
@@ -50,6 +52,10 @@ test('stretches of time, money and numbers are said in words a person uses', () 
     '2 h 5 min',
     '3 d 4 h',
   ]);
-  expect([dollars(12_300), count(1, 'round'), count(1_200, 'round')]).toEqual(['$0.0123', '1 round', '1,200 rounds']);
+  expect([dollars(12_300), count(1, 'round'), count(1_200, 'round')]).toEqual([
+    '$0.0123',
+    '1 round',
+    '1,200 rounds',
+  ]);
   expect(listed(['a', 'b', 'c'])).toBe('a, b and c');
 });

@@ -47,7 +47,9 @@ const REASONS = Object.entries(STOP_REASONS).flatMap(([outcome, reasons]) =>
 describe('[P9] every stop reason has a sentence', () => {
   test.each(REASONS)('$outcome/$reason', ({ reason }) => {
     const empty = endFacts(storyOf([]));
-    const full = endFacts(storyOf([events.started(), events.requested(), events.calls('issue_refund')]));
+    const full = endFacts(
+      storyOf([events.started(), events.requested(), events.calls('issue_refund')]),
+    );
 
     for (const facts of [empty, full]) {
       const sentence = WHY[reason].sentence(facts);
@@ -59,12 +61,19 @@ describe('[P9] every stop reason has a sentence', () => {
   test('a reason of another version is said to be unknown, not guessed', () => {
     expect(explanationOf('constructor')).toBeUndefined();
     const story = storyOf([], { phase: 'ended', outcome: 'failed', reason: 'new_one' });
-    expect(whyCard(story, 0).sentence).toBe('Stopped with failed/new_one, which this version does not know.');
+    expect(whyCard(story, 0).sentence).toBe(
+      'Stopped with failed/new_one, which this version does not know.',
+    );
   });
 });
 
 describe('the card of a turn that has not ended', () => {
-  const running = [events.started(), events.requested(), events.calls('issue_refund'), events.checked(events.write())];
+  const running = [
+    events.started(),
+    events.requested(),
+    events.calls('issue_refund'),
+    events.checked(events.write()),
+  ];
 
   test('says that it is running while its worker lives', () => {
     expect(whyCard(storyOf(running), 0)).toMatchObject({
@@ -87,21 +96,47 @@ describe('the card of a turn that has not ended', () => {
   test('says until when it is held back after it got stuck', () => {
     const holder = { owner: 'agent', worker: 'none', heldUntil: 60_000 } as const;
 
-    expect(whyCard(storyOf(running, { holder }), 0).sentence).toMatch(/^Held back until 1970-01-01T00:01:00/);
+    expect(whyCard(storyOf(running, { holder }), 0).sentence).toMatch(
+      /^Held back until 1970-01-01T00:01:00/,
+    );
   });
 });
 
 describe('whether it is safe to run again', () => {
   const row = {
-    ...{ operation: 'op1', tool: 'issue_refund', resource: 'order:1', occurrence: '', intent: 'i1', callId: '1.1' },
-    ...{ conversationId: 'test/c1', turnId: 't1', actionHash: 'h', arguments: {}, attempts: 1, attemptedAt: 0 },
+    ...{
+      operation: 'op1',
+      tool: 'issue_refund',
+      resource: 'order:1',
+      occurrence: '',
+      intent: 'i1',
+      callId: '1.1',
+    },
+    ...{
+      conversationId: 'test/c1',
+      turnId: 't1',
+      actionHash: 'h',
+      arguments: {},
+      attempts: 1,
+      attemptedAt: 0,
+    },
   };
   const ended = { phase: 'ended', outcome: 'escalated', reason: 'effect_unknown' } as const;
-  const answerFor = (status: 'unknown' | 'applied' | 'attempted' | 'verified' | 'not_landed' | 'rejected'): string =>
+  const answerFor = (
+    status: 'unknown' | 'applied' | 'attempted' | 'verified' | 'not_landed' | 'rejected',
+  ): string =>
     whyCard({ ...storyOf([], ended), ledger: [{ ...row, status }] }, 0).safeToRunAgain.answer;
 
   test('[P5] not while an effect may have happened, and yes once every effect is settled', () => {
-    expect((['unknown', 'applied', 'attempted'] as const).map(answerFor)).toEqual(['no', 'no', 'no']);
-    expect((['verified', 'not_landed', 'rejected'] as const).map(answerFor)).toEqual(['yes', 'yes', 'yes']);
+    expect((['unknown', 'applied', 'attempted'] as const).map(answerFor)).toEqual([
+      'no',
+      'no',
+      'no',
+    ]);
+    expect((['verified', 'not_landed', 'rejected'] as const).map(answerFor)).toEqual([
+      'yes',
+      'yes',
+      'yes',
+    ]);
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { stepsOf } from '../../examples/technova/agent/comparison.ts';
 import { naiveRun } from '../../examples/technova/agent/naive.ts';
-import { orderOf, startServices, startTechnova } from '../support/technova.ts';
+import { HURRIED, orderOf, startServices, startTechnova } from '../support/technova.ts';
 
 const WISH = 'Please cancel order #4482 and refund me.';
 /** Accepted, and not cancelled while anybody waits for it. */
 const neverSettles = { orders: [orderOf({ settleMs: 3_600_000 })] };
 
 async function unguarded(world: { orders: object[] }) {
-  const technova = await startTechnova(world);
+  const technova = await startTechnova(world, { pace: HURRIED });
   await technova.shop.post('/admin/settings', { refundGuard: 'off' });
   return technova;
 }
@@ -38,7 +38,7 @@ describe('naive and safe on the same scenario', () => {
   });
 
   test('[S0-13] [S0-44] safe pays once the order itself says cancelled', async () => {
-    const technova = await unguarded({ orders: [orderOf({ settleMs: 300 })] });
+    const technova = await unguarded({ orders: [orderOf({ settleMs: 100 })] });
 
     const turn = await technova.answer(WISH);
 
@@ -129,7 +129,7 @@ describe.each(causes)('a cancellation that was accepted and is $cause', ({ order
 describe('a cancellation that settles while it is re-read', () => {
   test('[S0-12] [S0-48] once the refund side knows, the refund follows in the same turn', async () => {
     const technova = await unguarded({
-      orders: [orderOf({ cancelBehaviour: 'not_propagated', settleMs: 400 })],
+      orders: [orderOf({ cancelBehaviour: 'not_propagated', settleMs: 100 })],
     });
 
     expect(await technova.answer(WISH)).toMatchObject({ outcome: 'completed', reason: 'replied' });

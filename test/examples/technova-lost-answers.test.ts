@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stepsOf } from '../../examples/technova/agent/comparison.ts';
-import { startTechnova, type Technova } from '../support/technova.ts';
+import { HURRIED, startTechnova, type Technova } from '../support/technova.ts';
 
 const WISH = 'Please cancel order #4482 and refund me.';
 
@@ -18,7 +18,7 @@ describe.each(['drop_after', 'hang_after', 'fail_after'])('the answer is lost af
   test.each(['cancel', 'refund'] as const)(
     '[P5] [P4] %s: a re-read finds it done, it is not sent again and is never called failed',
     async (operation) => {
-      const technova = await startTechnova();
+      const technova = await startTechnova(undefined, { pace: HURRIED });
       await script(technova, { operation, kind });
 
       const turn = await technova.answer(WISH);
@@ -41,7 +41,7 @@ describe.each(['drop_before', 'hang_before', 'fail_before'])('the call is lost b
   test.each(['cancel', 'refund'] as const)(
     '[P5] %s: told so only when a late arrival would be refused; asked again under the same key it happens once',
     async (operation) => {
-      const technova = await startTechnova();
+      const technova = await startTechnova(undefined, { pace: HURRIED });
       await script(technova, { operation, kind });
 
       const turn = await technova.answer(WISH);
@@ -58,12 +58,12 @@ describe.each(['drop_before', 'hang_before', 'fail_before'])('the call is lost b
 });
 
 test('[P5] a refund that arrives after its validity is refused by the order service, and the next attempt pays once', async () => {
-  const technova = await startTechnova();
-  // The refund is valid for 2 s and gets there after 2.2 s, while the re-read is still on its way.
+  const technova = await startTechnova(undefined, { pace: HURRIED });
+  // The refund is valid for 0.8 s and gets there after 1 s, while the re-read is still on its way.
   await script(
     technova,
-    { operation: 'refund', kind: 'latency', ms: 2_200 },
-    { operation: 'get_refund', kind: 'latency', ms: 500 },
+    { operation: 'refund', kind: 'latency', ms: 1_000 },
+    { operation: 'get_refund', kind: 'latency', ms: 400 },
   );
 
   const turn = await technova.answer(WISH);
@@ -79,7 +79,7 @@ test('[P5] a refund that arrives after its validity is refused by the order serv
 
 describe('a success that is not true (ack_only)', () => {
   test('[P6] [S0-41] of a refund: the re-read never finds it, nobody tells the customer that it was paid', async () => {
-    const technova = await startTechnova();
+    const technova = await startTechnova(undefined, { pace: HURRIED });
     await script(technova, { operation: 'refund', kind: 'ack_only' });
 
     const turn = await technova.answer(WISH);
@@ -95,7 +95,7 @@ describe('a success that is not true (ack_only)', () => {
   });
 
   test('[P6] of a cancellation: no refund follows', async () => {
-    const technova = await startTechnova();
+    const technova = await startTechnova(undefined, { pace: HURRIED });
     await script(technova, { operation: 'cancel', kind: 'ack_only' });
 
     expect(await technova.answer(WISH)).toMatchObject({ outcome: 'escalated', reason: 'verification_failed' });
@@ -105,8 +105,8 @@ describe('a success that is not true (ack_only)', () => {
 });
 
 test('[S0-50] a refund that is pending at first is waited for, and told only once it is settled', async () => {
-  const technova = await startTechnova();
-  await technova.shop.post('/admin/settings', { refundSettleMs: 300 });
+  const technova = await startTechnova(undefined, { pace: HURRIED });
+  await technova.shop.post('/admin/settings', { refundSettleMs: 100 });
 
   const turn = await technova.answer(WISH);
 
@@ -118,7 +118,7 @@ test('[S0-50] a refund that is pending at first is waited for, and told only onc
 });
 
 test('a re-read that fails is no verdict: it is read again', async () => {
-  const technova = await startTechnova();
+  const technova = await startTechnova(undefined, { pace: HURRIED });
   await script(technova, { operation: 'get_refund', kind: 'fail_before', times: 2 });
 
   const turn = await technova.answer(WISH);
@@ -128,7 +128,7 @@ test('a re-read that fails is no verdict: it is read again', async () => {
 });
 
 test('[S1-05] while orders cannot be read, the turn tries once more and then hands over without inventing anything', async () => {
-  const technova = await startTechnova();
+  const technova = await startTechnova(undefined, { pace: HURRIED });
   await script(technova, { operation: 'get', kind: 'fail_before', times: 10 });
 
   const turn = await technova.answer(WISH);

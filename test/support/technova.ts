@@ -5,7 +5,7 @@ import { messagesOf, type Ticket } from '../../examples/technova/agent/fixtures.
 import { startOrderService } from '../../examples/technova/order-service/start.ts';
 import { ServiceClient } from '../../examples/technova/service/service-client.ts';
 import { startTicketDesk } from '../../examples/technova/ticket-desk/start.ts';
-import type { Approval, TicketMessage } from '../../src/contracts/index.ts';
+import type { Approval, TicketMessage, ToolContract } from '../../src/contracts/index.ts';
 import { conversationIdOf } from '../../src/store/index.ts';
 import type { TurnRecord } from '../../src/store/records.ts';
 import { startRig, ticket } from './rig.ts';
@@ -45,6 +45,13 @@ export function daysAgo(days: number): string {
   return new Date(Date.now() - days * 86_400_000).toISOString();
 }
 
+/** An address where nobody listens: one where somebody did. */
+export async function deserted(): Promise<string> {
+  const { url, close } = await startTicketDesk();
+  await close();
+  return url;
+}
+
 /** Both services in this process, ended with the test. */
 export async function startServices(world: { orders: readonly object[] } = { orders: [orderOf()] }) {
   const [orders, desk] = await Promise.all([startOrderService({ seed: world }), startTicketDesk()]);
@@ -80,14 +87,26 @@ class Rested {
   }
 }
 
+/** Milliseconds a call may take, and the first delay between re-reads; the example's own are 2,000 and 200. */
+export type Pace = { timeoutMs: number; backoffMs: number };
+/** For what only waiting shows: long enough for a call that is not lost. */
+export const HURRIED: Pace = { timeoutMs: 800, backoffMs: 40 };
+
+function paced(tool: ToolContract, { timeoutMs, backoffMs }: Pace): ToolContract {
+  const { verify } = tool;
+  return { ...tool, timeoutMs, ...(verify === undefined ? {} : { verify: { ...verify, backoffMs } }) };
+}
+
 /** The example as it runs in production, on the real Redis of the run and real services over HTTP. */
 export async function startTechnova(
   world: { orders: readonly object[] } = { orders: [orderOf()] },
-  options: Partial<TechnovaOptions> = {},
+  options: Partial<TechnovaOptions> & { pace?: Pace } = {},
 ) {
+  const { pace, ...agentOptions } = options;
   const { shop, desk } = await startServices(world);
-  const agent = technovaAgent({ orderServiceUrl: shop.url, ticketDeskUrl: desk.url, ...options });
-  const { rules, tools, skills, model, target } = agent;
+  const agent = technovaAgent({ orderServiceUrl: shop.url, ticketDeskUrl: desk.url, ...agentOptions });
+  const { rules, skills, model, target } = agent;
+  const tools = pace === undefined ? agent.tools : agent.tools.map((tool) => paced(tool, pace));
   const rested = new Rested();
   const rig = await startRig({
     ...rules,
@@ -98,6 +117,7 @@ export async function startTechnova(
     // A wake-up that is lost between a decision and the park it decides is repaired after this long.
     store: { slackMs: 1_000 },
     host: {
+      sendTimeoutMs: 1_000,
       onTrace: (turnId) => {
         void rig.records.turn(turnId).then((turn) => turn && rested.add(turn));
       },
@@ -109,6 +129,15 @@ export async function startTechnova(
     rested.until(conversationId, (found) => found.filter(({ phase }) => phase === 'ended').length >= count);
   const waiting = (conversationId = 'test/c1'): Promise<TurnRecord[]> =>
     rested.until(conversationId, (found) => found.some(({ park }) => park?.kind === 'approval'));
+
+  /** The turn of a conversation with one message, once it has ended or waits for a person. */
+  const rest = async (conversationId = 'test/c1'): Promise<TurnRecord> => {
+    const [turn] = await rested.until(conversationId, (found) =>
+      found.some(({ phase, park }) => phase === 'ended' || park?.kind === 'approval'),
+    );
+    if (turn === undefined) throw new Error('no turn');
+    return turn;
+  };
 
   /** The request that waits after the turn has parked so often for a person. */
   const asked = async (times: number, conversationId = 'test/c1'): Promise<Approval> => {
@@ -122,11 +151,10 @@ export async function startTechnova(
   const say = (text: string, message: Partial<TicketMessage> = {}) =>
     rig.accept(ticket({ text, requester: { id: OWNER, assurance: 'verified' }, ...message }));
   /** One message, one turn: how it ended. */
-  const answer = async (text: string, message: Partial<TicketMessage> = {}): Promise<TurnRecord> => {
-    await say(text, message);
-    const [turn] = await ended(1);
-    if (turn === undefined) throw new Error('no turn');
-    return turn;
+  const answer = async (text: string): Promise<TurnRecord> => {
+    await say(text);
+    await ended(1);
+    return rest();
   };
   const decide = async (decision: 'approved' | 'rejected', conversationId = 'test/c1') => {
     const { id, turnId } = await asked(1, conversationId);
@@ -150,7 +178,7 @@ export async function startTechnova(
     const log = await desk.log({ kind: 'effect', operation: 'reply', subject: conversation });
     return log.map((entry) => String(entry['text']));
   };
-  return { rig, shop, desk, agent, say, answer, ended, waiting, asked, decide, effects, refunds, repliesIn };
+  return { rig, shop, desk, agent, say, answer, ended, waiting, rest, asked, decide, effects, refunds, repliesIn };
 }
 
 function approvalParks({ events }: TurnRecord): number {
