@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** Canonical JSON (RFC 8785): equal values give equal text whatever the order of their keys. */
@@ -7,13 +7,12 @@ export function canonicalJson(value: unknown): string {
 }
 
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }
 
 /** Short digest for names: 128 bits, url-safe, never all digits and without `:`. */
 export function digest(...parts: readonly string[]): string {
-  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
-  return `x${hash.slice(0, 21)}`;
+  return `x${hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 21)}`;
 }
 
 /** The business purpose of a turn: the same for every retry, reprocess and supersede of its oldest message. */

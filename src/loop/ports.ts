@@ -119,7 +119,15 @@ export type Commit = {
 };
 
 /** What a commit leaves: messages that still wait, deliveries on their way, and the next turn if it was claimed. */
-export type Committed = { waiting: number; unsettled: number; next?: ClaimedTurn };
+export type Committed = {
+  waiting: number;
+  unsettled: number;
+  /** Without what the conversation remembers: the committing worker knows it. */
+  next?: Omit<ClaimedTurn, 'history' | 'facts'>;
+};
+
+/** History entries a model is shown. */
+export const HISTORY_SHOWN = 20;
 
 export type ModelAnswer =
   | { ok: true; proposal: ProposalInput; usage: Usage; model: string }

@@ -15,6 +15,7 @@ import { judgeFinish } from './finish.ts';
 import { canonicalJson, digest } from './identity.ts';
 import { OpenTurn } from './open-turn.ts';
 import {
+  HISTORY_SHOWN,
   principalOf,
   type CallContext,
   type ClaimedTurn,
@@ -276,16 +277,20 @@ class Runner {
     const { rules, store } = this.#ports;
     const deliveries = deliveriesAtEnd(claimed, state, ending, rules);
     this.#turn.apply({ type: 'turn_ended', at: this.#now(), ending });
+    const entry = historyEntry(claimed, state, ending);
+    const facts = this.#facts();
     const { waiting, unsettled, next } = await store.commit(claimed.claim, this.#turn.transition(), {
       ending,
-      history: historyEntry(claimed, state, ending),
+      history: entry,
       deliveries,
-      facts: this.#facts(),
+      facts,
       handsOver: handsOver(ending),
       takeNext,
     });
     const deliver = isNews(deliveries, unsettled);
-    return { kind: 'ended', ending, waiting, deliver, ...(next === undefined ? {} : { next }) };
+    if (next === undefined) return { kind: 'ended', ending, waiting, deliver };
+    const history = [...claimed.history, entry].slice(-HISTORY_SHOWN);
+    return { kind: 'ended', ending, waiting, deliver, next: { ...next, history, facts } };
   }
 
   // --- parts --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ type Overrides = Pick<RedisOptions, 'enableOfflineQueue' | 'maxRetriesPerRequest
 export function connect(url: string, overrides: Overrides = {}): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: null,
-    enableAutoPipelining: true,
     retryStrategy: (attempt: number) => Math.min(1_000, 50 * 2 ** Math.min(attempt, 5)),
     ...overrides,
   });

@@ -17,6 +17,7 @@ import {
   currentCalls,
   digest,
   fold,
+  HISTORY_SHOWN,
   LostClaimError,
   type CallState,
   type Claim,
@@ -108,7 +109,6 @@ export type DeliveryClaim =
 /** Claims without progress before a turn is given up: by workers that lived on, and by workers that were lost. */
 const STUCK_LIMIT = 10;
 const LOST_LIMIT = 25;
-const HISTORY_SHOWN = 20;
 
 /** The durable side of everything, on Redis. Each verb is one script: atomic, fenced by its token, safe to repeat. */
 export class Store implements TurnStore {
@@ -252,6 +252,7 @@ export class Store implements TurnStore {
     wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
   ): Promise<{ unsettled: number }> {
     const reply = await this.#transition('park-turn', claim, transition, [
+      this.#slackMs,
       jsonList(transition.moves.map(moveArgument)),
       JSON.stringify(wait.park),
       wait.approval?.id ?? '',
@@ -512,12 +513,12 @@ export class Store implements TurnStore {
   /** Who claims a turn; the id for a turn that has to be opened comes with it. */
   #claimer({ jobId, workerId, nonce }: Claimer): string {
     return JSON.stringify({
-      nonce: nonce ?? randomBytes(9).toString('base64url'),
+      nonce: nonce ?? nextNonce(),
       candidate: randomUUID(),
       job: jobId,
       worker: workerId,
       history: HISTORY_SHOWN,
-      slackMs: this.#slackMs,
+      lookMs: this.#slackMs * 4,
     });
   }
 
@@ -537,7 +538,6 @@ export class Store implements TurnStore {
       transition.phase,
       this.#offset(),
       this.#retention.ledgerMs,
-      this.#slackMs,
       ...args,
       ...transition.events.map((event) => JSON.stringify(event)),
     );
@@ -558,6 +558,15 @@ export class Store implements TurnStore {
       ...(peek ? { peek } : {}),
     });
   }
+}
+
+const NONCE_BASE = randomBytes(9).toString('base64url');
+let nonces = 0;
+
+/** Differs in every claim of every process. */
+function nextNonce(): string {
+  nonces += 1;
+  return `${NONCE_BASE}${nonces.toString(36)}`;
 }
 
 /** Most steps move no row and deliver nothing: an empty list is not worth parsing. */

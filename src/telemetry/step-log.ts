@@ -17,6 +17,7 @@ export function stepLog(logger: Logger, turn: { turnId: string; conversationId: 
   let step = 0;
   return (event: TurnEvent, state: LoggedState): void => {
     step += 1;
+    if (!logger.isLevelEnabled('info')) return;
     const call =
       'callId' in event
         ? state.rounds.flatMap((round) => round.calls).find((one) => one.id === event.callId)

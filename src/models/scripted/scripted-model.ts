@@ -1,5 +1,5 @@
 import { TurnkeeperError, type ProposalInput, type ModelFailure } from '../../contracts/index.ts';
-import { canonicalJson, type Model, type ModelAnswer, type View } from '../../loop/index.ts';
+import { type Model, type ModelAnswer, type View } from '../../loop/index.ts';
 
 /** What a policy answers: a proposal, or the way a real model would have failed. */
 export type ScriptedAnswer = ProposalInput | { kind: 'fails'; failure: ModelFailure };
@@ -60,8 +60,14 @@ export function scriptedSequence(answers: readonly ScriptedAnswer[]): Model {
 const CHARACTERS_PER_TOKEN = 4;
 const ANSWER_TOKENS = 200;
 
+const counts = new WeakMap<View, number>();
+
 /** A rough count is enough where tokens cost nothing, and it depends on what is shown only. */
 function countTokens(view: View): number {
-  const shown = canonicalJson({ messages: view.messages, rounds: view.rounds });
-  return Math.ceil((shown.length + view.instructions.length) / CHARACTERS_PER_TOKEN);
+  const known = counts.get(view);
+  if (known !== undefined) return known;
+  const shown = JSON.stringify([view.messages, view.rounds]);
+  const count = Math.ceil((shown.length + view.instructions.length) / CHARACTERS_PER_TOKEN);
+  counts.set(view, count);
+  return count;
 }

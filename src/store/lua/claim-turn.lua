@@ -1,6 +1,7 @@
 -- Claims a conversation: hands its open turn over, or opens one for the oldest message. Voids every earlier claim.
 -- KEYS  1 lane tag
--- ARGV  1 conversation  2 claimer, JSON {nonce, candidate (id for a turn that is opened), job, worker, history, slackMs}
+-- ARGV  1 conversation  2 claimer, JSON {nonce, candidate (id for a turn that is opened), job, worker,
+--         history (entries wanted), lookMs (until the reconciler looks after the turn)}
 --       3 clock offset in ms  4 stuck limit  5 lost limit
 -- Returns {'empty'}                       nothing to answer
 --       | {'parked', until ms}            waits for something, and this job is not the one that wakes it
@@ -24,7 +25,11 @@ if not turn then
     return { 'empty' }
   end
   redis.call('PERSIST', conv)
-  return open_turn(conversation, claimer, epoch + 1, owner, now)
+  local opened = open_turn(conversation, claimer, epoch + 1, owner, now)
+  opened[#opened + 1] = redis.call('LRANGE', key('hist', conversation), -claimer.history, -1)
+  opened[#opened + 1] = redis.call('HGETALL', key('facts', conversation))
+  opened[#opened + 1] = {}
+  return opened
 end
 
 if not again then
@@ -43,7 +48,7 @@ if not again then
       if held >= 2 and stuck < stuckLimit and lost < lostLimit then
         local untilMs = string.format('%.0f', now + math.min(60000, 500 * 2 ^ held))
         redis.call('HSET', conv, 'heldUntil', untilMs, 'token', '', 'idle', '0')
-        redis.call('ZADD', key('due'), untilMs + claimer.slackMs, 't:' .. conversation)
+        redis.call('ZADD', key('due'), untilMs + claimer.lookMs, 't:' .. conversation)
         return { 'held', untilMs }
       end
     end
@@ -54,7 +59,7 @@ if not again then
 end
 
 redis.call('HSET', key('turn', turn), 'job', claimer.job)
-redis.call('ZADD', key('due'), now + claimer.slackMs, 't:' .. conversation)
+redis.call('ZADD', key('due'), now + claimer.lookMs, 't:' .. conversation)
 
 local head = redis.call('HGETALL', key('turn', turn))
 local fields = {}

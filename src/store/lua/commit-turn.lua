@@ -11,26 +11,22 @@
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq, now, ledgerMs, slackMs = tonumber(ARGV[4]), clock(ARGV[5]), ARGV[6], tonumber(ARGV[7])
 local turnMs, claimMs, convMs = ARGV[15], ARGV[16], ARGV[17]
-local first = 20
-local count = #ARGV - first + 1
 local conv, mail, record = key('conv', conversation), key('mail', conversation), key('turn', turn)
+local state = redis.call('HMGET', conv, 'token', 'epoch', 'owner', 'idle', 'nonce', 'turn')
+local epoch, owner = tonumber(state[2] or 0), state[3] or 'agent'
 
-if repeated(turn, seq, count) and redis.call('HGET', record, 'endedBy') == token then
+if state[1] ~= token then
   -- The claim of the next turn went with the lost answer: it is handed out again under the same nonce.
-  local next = {}
-  if ARGV[19] ~= '' then
-    local claimer = cjson.decode(ARGV[19])
-    local state = redis.call('HMGET', conv, 'nonce', 'turn', 'epoch', 'owner')
-    if state[1] == claimer.nonce and state[2] == claimer.candidate then
-      next = open_turn(conversation, claimer, tonumber(state[3]), state[4] or 'agent', now)
-    end
+  local claimer = ARGV[19] ~= '' and cjson.decode(ARGV[19])
+  if claimer and state[5] == claimer.nonce and state[6] == claimer.candidate then
+    return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation)),
+      open_turn(conversation, claimer, epoch, owner, now) }
   end
-  return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation)), next }
+  return { 'lost-claim' }
 end
-if not holds(conversation, token) then return { 'lost-claim' } end
-
-local failed = append(turn, seq, first, count)
-if failed then return failed end
+if not append(turn, seq, 20) then
+  return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation)), {} }
+end
 if ARGV[8] ~= '' then move(cjson.decode(ARGV[8]), now, ledgerMs) end
 
 local head = redis.call('HMGET', record, 'messages', 'approval')
@@ -41,7 +37,7 @@ for _ = 1, tonumber(head[1]) do
   redis.call('SET', key('msg', cjson.decode(json).id), turn, 'PX', claimMs)
 end
 redis.call('HSET', record, 'phase', 'ended', 'outcome', ARGV[9], 'reason', ARGV[10], 'endedAt', now,
-  'parkDueAt', '', 'endedBy', token, 'answered', '[' .. table.concat(answered, ',') .. ']')
+  'parkDueAt', '', 'answered', '[' .. table.concat(answered, ',') .. ']')
 redis.call('PEXPIRE', record, turnMs)
 redis.call('PEXPIRE', key('events', turn), turnMs)
 redis.call('ZADD', key('ended'), now, turn)
@@ -61,15 +57,17 @@ end
 if ARGV[13] ~= '' then redis.call('HSET', key('facts', conversation), unpack(cjson.decode(ARGV[13]))) end
 if ARGV[12] ~= '' then deliver(conversation, cjson.decode(ARGV[12]), now, slackMs) end
 
-local handsOver = ARGV[14] == '1'
 redis.call('HDEL', conv, 'turn', 'signal')
-redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0, handsOver and 'owner' or 'idle', handsOver and 'human' or '0')
+if state[4] ~= '0' then redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0) end
+if ARGV[14] == '1' then
+  owner = 'human'
+  redis.call('HSET', conv, 'owner', owner)
+end
 
 local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation))
 if waiting > 0 and ARGV[19] ~= '' then
-  local state = redis.call('HMGET', conv, 'epoch', 'owner')
-  local next = open_turn(conversation, cjson.decode(ARGV[19]), tonumber(state[1]) + 1, state[2] or 'agent', now)
-  return { 'committed', waiting, unsettled, next }
+  return { 'committed', waiting, unsettled,
+    open_turn(conversation, cjson.decode(ARGV[19]), epoch + 1, owner, now) }
 end
 redis.call('ZREM', key('open'), conversation)
 if waiting > 0 then

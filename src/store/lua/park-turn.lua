@@ -9,14 +9,10 @@ local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq, phase = tonumber(ARGV[4]), ARGV[5]
 local now, ledgerMs, slackMs = clock(ARGV[6]), ARGV[7], tonumber(ARGV[8])
 local park, approval = cjson.decode(ARGV[10]), ARGV[11]
-local first = 14
-local count = #ARGV - first + 1
+local outbox = key('outbox', conversation)
 
 if not holds(conversation, token) then return { 'lost-claim' } end
-if repeated(turn, seq, count) then return { 'parked', redis.call('LLEN', key('outbox', conversation)) } end
-
-local failed = append(turn, seq, first, count)
-if failed then return failed end
+if not append(turn, seq, 14) then return { 'parked', redis.call('LLEN', outbox) } end
 if ARGV[9] ~= '' then move(cjson.decode(ARGV[9]), now, ledgerMs) end
 local dueAt = string.format('%.0f', park.dueAt)
 redis.call('HSET', key('turn', turn), 'phase', phase, 'park', ARGV[10], 'parkNumber', park.number,
@@ -29,4 +25,4 @@ end
 if ARGV[13] ~= '' then deliver(conversation, cjson.decode(ARGV[13]), now, slackMs) end
 redis.call('HSET', key('conv', conversation), 'idle', '0', 'stuck', 0, 'lost', 0)
 redis.call('ZADD', key('due'), park.dueAt + slackMs, 't:' .. conversation)
-return { 'parked', redis.call('LLEN', key('outbox', conversation)) }
+return { 'parked', redis.call('LLEN', outbox) }

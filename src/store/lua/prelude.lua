@@ -16,18 +16,15 @@ local function holds(conversation, token)
   return redis.call('HGET', key('conv', conversation), 'token') == token
 end
 
--- The record already ends where this step would end: a repeat of a step whose answer was lost.
-local function repeated(turn, seq, count)
-  return count > 0 and redis.call('LLEN', key('events', turn)) == seq + count
-end
-
--- Appends events ARGV[first..] to the record; an unexpected length means two writers, which the token rules out.
-local function append(turn, seq, first, count)
-  local events = key('events', turn)
-  if redis.call('LLEN', events) ~= seq then
-    return redis.error_reply('TK_SEQ turn ' .. turn .. ' is not at event ' .. seq)
-  end
-  for index = first, first + count - 1 do redis.call('RPUSH', events, ARGV[index]) end
+-- Appends events ARGV[first..] to the record. False when they are there already: a repeat of a step whose answer was
+-- lost. Any other length would mean two writers, which the token rules out.
+local function append(turn, seq, first)
+  local events, count = key('events', turn), #ARGV - first + 1
+  local length = redis.call('LLEN', events)
+  if length == seq + count then return false end
+  if length ~= seq then error('TK_SEQ turn ' .. turn .. ' is at event ' .. length .. ', not at ' .. seq) end
+  redis.call('RPUSH', events, unpack(ARGV, first))
+  return true
 end
 
 local LIVE = { attempted = true, applied = true, unknown = true, verified = true }
@@ -75,17 +72,14 @@ local function take_claim(conversation, claimer, epoch, more)
   return token
 end
 
--- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does.
+-- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does, but
+-- without what the conversation remembers.
 local function open_turn(conversation, claimer, epoch, owner, now)
   local turn = claimer.candidate
   local token = take_claim(conversation, claimer, epoch, { 'turn', turn })
   redis.call('HSET', key('turn', turn), 'conversation', conversation, 'phase', 'queued', 'startedAt', now,
     'messages', 1, 'job', claimer.job)
   redis.call('ZADD', key('open'), now, conversation)
-  redis.call('ZADD', key('due'), now + claimer.slackMs, 't:' .. conversation)
-  return {
-    'claimed', token, epoch, turn, owner, {}, { redis.call('LINDEX', key('mail', conversation), 0) }, {},
-    redis.call('LRANGE', key('hist', conversation), -claimer.history, -1),
-    redis.call('HGETALL', key('facts', conversation)), {},
-  }
+  redis.call('ZADD', key('due'), now + claimer.lookMs, 't:' .. conversation)
+  return { 'claimed', token, epoch, turn, owner, {}, { redis.call('LINDEX', key('mail', conversation), 0) }, {} }
 end

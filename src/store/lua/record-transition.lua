@@ -2,25 +2,26 @@
 -- With a reservation it also writes the row of the effect that is about to be sent, if the ledger lets it run.
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 phase after  6 clock offset in ms  7 ledger time-out in ms
---       8 slack in ms  9 moves, JSON [{operation, status, outcome?}] or ''  10 reservation, JSON or ''  11.. events, JSON each
+--       8 moves, JSON [{operation, status, outcome?}] or ''  9 reservation, JSON or ''  10.. events, JSON each
 -- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON}
 --       | {'refused', why, operation, status, valid until or '', outcome JSON or ''}
 -- Invariants: only the current claim writes; a refusal or a stop writes nothing; a repeat answers {'recorded'}.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq, phase = tonumber(ARGV[4]), ARGV[5]
-local now, ledgerMs, slackMs = clock(ARGV[6]), ARGV[7], tonumber(ARGV[8])
-local first = 11
-local count = #ARGV - first + 1
+local ledgerMs, first = ARGV[7], 10
 local conv = key('conv', conversation)
 
-local state = redis.call('HMGET', conv, 'token', 'signal')
+local state = redis.call('HMGET', conv, 'token', 'signal', 'idle')
 if state[1] ~= token then return { 'lost-claim' } end
-if repeated(turn, seq, count) then return { 'recorded' } end
 local signal = state[2]
-if signal and signal ~= '' then return { 'stopped', signal } end
+if signal and signal ~= '' then
+  if redis.call('LLEN', key('events', turn)) ~= seq then return { 'recorded' } end
+  return { 'stopped', signal }
+end
+local now = clock(ARGV[6])
 
-if ARGV[10] ~= '' then
-  local wanted = cjson.decode(ARGV[10])
+local wanted = ARGV[9] ~= '' and cjson.decode(ARGV[9])
+if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) then
   local row = key('op', wanted.operation)
   local known = redis.call('HMGET', row, 'status', 'actionHash', 'validUntil', 'outcome')
   local function refused(why, operation, fields)
@@ -55,10 +56,8 @@ if ARGV[10] ~= '' then
   redis.call('PEXPIRE', key('ops', conversation), ledgerMs)
 end
 
-local failed = append(turn, seq, first, count)
-if failed then return failed end
-if ARGV[9] ~= '' then move(cjson.decode(ARGV[9]), now, ledgerMs) end
+if not append(turn, seq, first) then return { 'recorded' } end
+if ARGV[8] ~= '' then move(cjson.decode(ARGV[8]), now, ledgerMs) end
 redis.call('HSET', key('turn', turn), 'phase', phase, 'parkDueAt', '')
-redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0)
-redis.call('ZADD', key('due'), now + slackMs, 't:' .. conversation)
+if state[3] ~= '0' then redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0) end
 return { 'recorded' }
