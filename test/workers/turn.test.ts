@@ -56,6 +56,31 @@ describe('a message becomes one turn', () => {
     expect(rig.target.of('reply')).toEqual(['one', 'two', 'three']);
   });
 
+  test('[P1] a message that arrives between the last commit and the end of its job is not left behind', async () => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const { promise: committed, resolve: isCommitted } = Promise.withResolvers<void>();
+    const rig = await startRig({
+      model: scriptedModel((view) => reply(view.messages[0]?.text ?? '')),
+      host: { reconcileEveryMs: 3_600_000, onTrace: () => isCommitted() },
+    });
+    // The job of the first message cannot end before the second one is in: its own wake-up of the deliveries hangs.
+    rig.queues.poke = new Proxy(rig.queues.poke, {
+      apply: async (poke, self, args: Parameters<typeof rig.queues.poke>) => {
+        if (args[0] === 'deliveries') await gate;
+        return Reflect.apply(poke, self, args);
+      },
+    });
+    await rig.startHost();
+
+    await rig.accept(ticket({ text: 'one' }));
+    await committed;
+    await rig.accept(ticket({ text: 'two' }));
+    open();
+    await rig.target.arrived('reply', 2);
+
+    expect(rig.target.of('reply')).toEqual(['one', 'two']);
+  });
+
   test('[P3] after ten messages a chatty conversation gives its slot to the next one', async () => {
     const order: string[] = [];
     const rig = await startRig({
