@@ -10,5 +10,7 @@ function serviceUrl(variable: string, example: string): string {
   const value = process.env[variable] ?? '';
   if (URL.canParse(value) && /^https?:/.test(value)) return value.replace(/\/+$/, '');
   const seen = value === '' ? 'is not set' : `is ${JSON.stringify(value)}`;
-  throw new Error(`${variable} ${seen}: it must be the base URL of the running service, for example ${example}`);
+  throw new Error(
+    `${variable} ${seen}: it must be the base URL of the running service, for example ${example}`,
+  );
 }

@@ -1,6 +1,7 @@
 // Brings node_modules up to date, then runs the command it was given:  node scripts/setup.mjs node scripts/demo.ts --json
-// Every npm script goes through it, so that a fresh clone needs no other step. It is the one file that runs on whatever Node the
-// machine has (20 or newer), hence plain JavaScript without dependencies. Its own output goes to stderr.
+// Every npm script goes through it, so that a fresh clone needs no other step; `exec` there lets a signal for npm arrive here.
+// It is the one file that runs on whatever Node the machine has (20 or newer), hence plain JavaScript without dependencies. Its
+// own output goes to stderr.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -9,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = join(root, 'node_modules', '.bin');
-const onWindows = process.platform === 'win32';
 
 if (!isUpToDate()) install();
 const [command, ...args] = process.argv.slice(2);
@@ -28,8 +28,11 @@ function isUpToDate() {
 }
 
 function packagesIn(file) {
-  const path = join(root, file);
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : {};
+  try {
+    return JSON.parse(readFileSync(join(root, file), 'utf8')).packages;
+  } catch {
+    return {};
+  }
 }
 
 function install() {
@@ -40,7 +43,6 @@ function install() {
   const [command, ...before] = script.endsWith('npm-cli.js') ? [process.execPath, script] : ['npm'];
   const { status } = spawnSync(command, [...before, ...npm], {
     cwd: root,
-    shell: onWindows && command === 'npm',
     stdio: ['ignore', process.stderr.fd, process.stderr.fd],
   });
   if (status !== 0) fail('npm ci failed, see above; run it again when the cause is gone');
@@ -51,7 +53,7 @@ function run(command, args) {
   refuseAnOldNode();
   const path = bin + delimiter + (process.env['PATH'] ?? '');
   const env = { ...process.env, PATH: path };
-  const child = spawn(command, args, { env, shell: onWindows, stdio: 'inherit' });
+  const child = spawn(command, args, { env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       // A terminal sends Ctrl-C to the child as well.

@@ -17,7 +17,8 @@ export function stateMachineDocument(): string {
   }
   const diagram = [...edges].map(([edge, events]) => `    ${edge}: ${[...events].join(', ')}`);
   const endings = Object.entries(STOP_REASONS).map(
-    ([outcome, reasons]) => `| \`${outcome}\` | ${reasons.map((reason) => `\`${reason}\``).join(', ')} |`,
+    ([outcome, reasons]) =>
+      `| \`${outcome}\` | ${reasons.map((reason) => `\`${reason}\``).join(', ')} |`,
   );
   return [
     '# The state machine of a turn',

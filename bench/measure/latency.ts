@@ -6,7 +6,12 @@ import { CONCURRENCY } from '../rig/settings.ts';
 import { percentile } from '../rig/statistics.ts';
 import { benchAgent, tickets } from '../rig/workload.ts';
 
-export type Latency = { p50Ms: number; p99Ms: number; baselineP50Ms: number; baselineP99Ms: number };
+export type Latency = {
+  p50Ms: number;
+  p99Ms: number;
+  baselineP50Ms: number;
+  baselineP99Ms: number;
+};
 
 const PER_SECOND = 200;
 

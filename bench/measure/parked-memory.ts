@@ -25,7 +25,10 @@ export async function measureParkedMemory(redis: BenchRedis, turns: number): Pro
   });
   await pipeline.startWorkers();
   const park = async (firstConversation: number, count: number): Promise<void> => {
-    const messages = tickets('stay-parked', count, 1, { textLength: TEXT_LENGTH, firstConversation });
+    const messages = tickets('stay-parked', count, 1, {
+      textLength: TEXT_LENGTH,
+      firstConversation,
+    });
     await concurrently(messages, CLIENTS, (ticket) => pipeline.accept(ticket));
     await pipeline.store.parked.reached(firstConversation + count);
     const [tag = ''] = pipeline.store.tags();
@@ -48,7 +51,7 @@ export async function measureParkedMemory(redis: BenchRedis, turns: number): Pro
 /** Redis' memory once it no longer changes: buffers of clients come and go. */
 async function settledMemory(redis: BenchRedis): Promise<number> {
   let last = 0;
-  for (let same = 0; same < 3; ) {
+  for (let same = 0; same < 3;) {
     const used = await redis.info('memory', 'used_memory');
     same = Math.abs(used - last) < 1_024 ? same + 1 : 0;
     last = used;

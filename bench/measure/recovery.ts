@@ -68,7 +68,8 @@ class Cell {
     const { promise: recovered, resolve, reject } = Promise.withResolvers<number>();
     const [ticket] = tickets('read', 1, 1, { firstConversation: this.#turns });
     this.#turns += 1;
-    if (ticket === undefined || this.#pipeline === undefined) throw new Error('the cell is not open');
+    if (ticket === undefined || this.#pipeline === undefined)
+      throw new Error('the cell is not open');
     let killedAt: number | undefined;
     let replaced: Promise<void> = Promise.resolve();
     this.#listener = (report, from) => {

@@ -1,85 +1,70 @@
 import { createHash } from 'node:crypto';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { concurrently } from '../rig/concurrently.ts';
 import { Pipeline } from '../rig/pipeline.ts';
 import type { BenchRedis } from '../rig/redis.ts';
-import { CLIENTS, CONCURRENCY } from '../rig/settings.ts';
+import { CONCURRENCY } from '../rig/settings.ts';
 import { benchAgent, tickets } from '../rig/workload.ts';
 
 export type RoundTrips = {
   /** Commands of one read turn, from its acceptance to the wake-up of its delivery. */
   perTurn: number;
-  /** The same by name; scripts by the name of the script and the queue they work on. */
+  /** The same by name; scripts by their name and the queue they work on. */
   byCommand: Readonly<Record<string, number>>;
 };
 
 /** Renewal of locks, and what runs by the clock however many turns there are. */
-const NOT_PER_TURN = /^(extendLocks?|moveStalledJobsToWait)\b/;
+const NOT_PER_TURN = /^(extendLocks?|moveStalledJobsToWait)\b|verifications$/;
+/** The last command of a turn that counts. */
+const ENQUEUED = 'addStandardJob deliveries';
+
+/** How many messages are under way at a time. `idle`: the next one comes when the turn before is over. */
+const UNDER_WAY = { busy: 4 * CONCURRENCY, idle: 1 };
 
 /**
- * Counts what the API and worker clients send, as the server saw it: every top-level command of theirs, BullMQ's included;
- * commands inside a script are no round trips. The deliveries' worker does not run.
- *
- * @param how `busy`: many conversations at a time; `idle`: the next message comes after the turn before it is over
+ * Counts what the API and worker clients send, as the server saw it: every top-level command of theirs, BullMQ's
+ * included; commands inside a script are no round trips. The deliveries' worker does not run. Counted is a stretch of
+ * `turns` turns in the middle of a longer run, so that turns which began before it stand for those that end after it.
  */
 export async function measureRoundTrips(
   redis: BenchRedis,
   turns: number,
-  how: 'busy' | 'idle',
+  how: keyof typeof UNDER_WAY,
 ): Promise<RoundTrips> {
   await redis.empty();
+  const waiting = new Map<string, () => void>();
   const pipeline = await Pipeline.open({
     ...{ redisUrl: redis.url, prefix: `trips-${how}-`, agent: benchAgent('read') },
     ...{ concurrency: CONCURRENCY, duties: 'turns' },
+    onCommit: (conversationId) => waiting.get(conversationId)?.(),
   });
   await pipeline.startWorkers();
   const names = scriptNames(pipeline.api, pipeline.redis);
-  // The first turn sends each script in full once.
-  await answerAll(pipeline, 0, CLIENTS, 'busy');
-
-  const monitor = await new Redis(redis.url).monitor();
+  const lead = 2 * UNDER_WAY[how];
+  const monitor = await redis.client.monitor();
   const counts = new Map<string, number>();
+  let enqueued = 0;
   monitor.on('monitor', (_time: string, args: string[], source: string) => {
-    if (source === 'lua') return;
     const name = nameOf(args, names);
-    if (!NOT_PER_TURN.test(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (source === 'lua' || NOT_PER_TURN.test(name)) return;
+    if (enqueued >= lead && enqueued < lead + turns) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (name === ENQUEUED) enqueued += 1;
   });
-  await answerAll(pipeline, CLIENTS, turns, how);
-  // What finishes the last jobs belongs to them.
-  await pipeline.stopWorkers();
-  const marker = 'end of the count';
-  const { promise: seen, resolve } = Promise.withResolvers<void>();
-  monitor.on('monitor', (_time: string, args: string[]) => {
-    if (args[1] === marker) resolve();
-  });
-  await redis.client.echo(marker);
-  await seen;
-  monitor.disconnect();
-  await pipeline.close();
-
-  counts.delete('echo');
-  const byCommand = Object.fromEntries(
-    [...counts].map(([name, count]): [string, number] => [name, count / turns]),
-  );
-  return { perTurn: Object.values(byCommand).reduce((sum, one) => sum + one, 0), byCommand };
-}
-
-async function answerAll(pipeline: Pipeline, first: number, turns: number, how: 'busy' | 'idle') {
-  const { committed } = pipeline.store;
-  const before = committed.count;
-  const messages = tickets('read', turns, 1, { firstConversation: first });
-  if (how === 'busy') {
-    await concurrently(messages, CLIENTS, (ticket) => pipeline.accept(ticket));
-    return committed.reached(before + turns);
-  }
-  for (const ticket of messages) {
-    const goal = committed.count + 1;
+  await concurrently(tickets('read', turns + 2 * lead, 1), UNDER_WAY[how], async (ticket) => {
+    const { promise: committed, resolve } = Promise.withResolvers<void>();
+    waiting.set(`bench/${ticket.conversationId}`, resolve);
     await pipeline.accept(ticket);
-    await committed.reached(goal);
-  }
+    await committed;
+  });
+  await pipeline.close();
+  monitor.disconnect();
+
+  const sum = [...counts.values()].reduce((total, one) => total + one, 0);
+  const byCommand = [...counts].map(([name, count]): [string, number] => [name, count / turns]);
+  return { perTurn: sum / turns, byCommand: Object.fromEntries(byCommand) };
 }
 
-/** Scripts by what a client sends for them. */
+/** Scripts by the hash that a client sends for them. */
 function scriptNames(...clients: Redis[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const client of clients) {
@@ -96,7 +81,6 @@ function nameOf(args: readonly string[], scripts: ReadonlyMap<string, string>): 
   if (command !== 'eval' && command !== 'evalsha') return command;
   const script = args[1] ?? '';
   const sha = command === 'evalsha' ? script : createHash('sha1').update(script).digest('hex');
-  const name = scripts.get(sha) ?? sha;
   const queue = /:(turns|verifications|approvals|deliveries)(:|$)/.exec(args[3] ?? '')?.[1];
-  return queue === undefined ? name : `${name} ${queue}`;
+  return `${scripts.get(sha) ?? sha} ${queue ?? ''}`.trim();
 }

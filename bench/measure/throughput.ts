@@ -68,7 +68,10 @@ export async function measureThroughput(
       const sample = await once(run);
       const after = await once(noop);
       keep(noop.name, after);
-      keep(run.name, { ...sample, ratioToRaw: sample.perSecond / ((before.perSecond + after.perSecond) / 2) });
+      keep(run.name, {
+        ...sample,
+        ratioToRaw: sample.perSecond / ((before.perSecond + after.perSecond) / 2),
+      });
       before = after;
     }
   }
@@ -87,7 +90,12 @@ function runs(redisUrl: string, size: Size): [Run, ...Run[]] {
     count: size.jobs,
     run: (prefix) => rawJobsPerSecond({ redisUrl, prefix, jobs: size.jobs, body }),
   });
-  const turns = (name: LineName, work: Work, of: [number, number], duties: Duties = 'turns'): Run => {
+  const turns = (
+    name: LineName,
+    work: Work,
+    of: [number, number],
+    duties: Duties = 'turns',
+  ): Run => {
     const [conversations, messages] = of;
     const options = { redisUrl, work, conversations, messages, duties };
     return {

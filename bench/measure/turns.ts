@@ -23,17 +23,24 @@ export type TurnsOptions = {
 export async function turnsPerSecond(options: TurnsOptions): Promise<number> {
   const { work, conversations, messages } = options;
   const turns = conversations * messages;
-  const pipeline = await Pipeline.open({ ...options, agent: benchAgent(work), concurrency: CONCURRENCY });
+  const pipeline = await Pipeline.open({
+    ...options,
+    agent: benchAgent(work),
+    concurrency: CONCURRENCY,
+  });
   await pipeline.startWorkers();
 
   const startedAt = performance.now();
-  await concurrently(tickets(work, conversations, messages), CLIENTS, (ticket) => pipeline.accept(ticket));
+  await concurrently(tickets(work, conversations, messages), CLIENTS, (ticket) =>
+    pipeline.accept(ticket),
+  );
   await pipeline.store.committed.reached(turns);
   const seconds = (performance.now() - startedAt) / 1_000;
 
   const [tag = ''] = pipeline.store.tags();
   const ended = await pipeline.redis.zcard(key(tag, 'ended'));
   await pipeline.close();
-  if (ended !== turns) throw new Error(`${ended} turns are on record, ${turns} messages were accepted`);
+  if (ended !== turns)
+    throw new Error(`${ended} turns are on record, ${turns} messages were accepted`);
   return turns / seconds;
 }

@@ -91,7 +91,10 @@ export class Pipeline {
     const tools = toolsOf(agent, this.store);
     const [tag = ''] = this.store.tags();
     const turnOptions = { ...shared, queues: this.#queues, agent, tools, workerId: 'bench' };
-    const turns = new TurnWorker({ ...turnOptions, messagesPerWakeUp: 10, strictTraces: true }, tag);
+    const turns = new TurnWorker(
+      { ...turnOptions, messagesPerWakeUp: 10, strictTraces: true },
+      tag,
+    );
     const verifications = startVerificationWorker({ ...shared, tools }, tag);
     await Promise.all([turns.ready(), verifications.waitUntilReady()]);
     this.#stop = () => Promise.all([turns.close(), verifications.close()]);

@@ -3,7 +3,8 @@ export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)];
   const lower = sorted[Math.ceil(sorted.length / 2) - 1];
-  if (upper === undefined || lower === undefined) throw new RangeError('no numbers to take a median of');
+  if (upper === undefined || lower === undefined)
+    throw new RangeError('no numbers to take a median of');
   return (lower + upper) / 2;
 }
 

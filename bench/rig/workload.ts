@@ -42,7 +42,8 @@ export function benchAgent(work: Work, gate?: Gate): Agent {
 
 /** First asks for the one tool, then replies. */
 function answer(view: View, tool: string): ScriptedAnswer {
-  if (view.rounds.length > 0) return { kind: 'finish_candidate', reply: 'Your order is on its way.' };
+  if (view.rounds.length > 0)
+    return { kind: 'finish_candidate', reply: 'Your order is on its way.' };
   const found = /line (\S+)/.exec(view.messages[0]?.text ?? '')?.[1] ?? 'none';
   return { kind: 'tool_calls', calls: [{ id: 'c1', tool, arguments: { line: found } }] };
 }

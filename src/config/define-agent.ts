@@ -36,7 +36,8 @@ export type Agent = {
 };
 
 const DEFAULT_TEXTS = {
-  holding: 'Thank you for your message. A colleague is looking at your request and will confirm it.',
+  holding:
+    'Thank you for your message. A colleague is looking at your request and will confirm it.',
   handover: 'Thank you for your message. A colleague is taking over and will get back to you.',
 };
 

@@ -52,5 +52,7 @@ export interface DeliveryTarget {
   /** Must not start sending after `deadline` (milliseconds since the epoch) and must settle soon after it. */
   send(message: OutgoingMessage, deadline: number): Promise<SendResult>;
   /** Whether the target holds the message already: a re-read through its authoritative path. */
-  find(message: OutgoingMessage): Promise<{ kind: 'found'; targetId: string } | { kind: 'absent' | 'unreadable' }>;
+  find(
+    message: OutgoingMessage,
+  ): Promise<{ kind: 'found'; targetId: string } | { kind: 'absent' | 'unreadable' }>;
 }

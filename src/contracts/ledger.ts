@@ -10,9 +10,6 @@ export const EFFECT_STATUSES = [
 ] as const;
 export type EffectStatus = (typeof EFFECT_STATUSES)[number];
 
-/** Statuses under which the world may have changed: another attempt needs a verification first. */
-export const LIVE_EFFECTS: readonly EffectStatus[] = ['attempted', 'applied', 'unknown', 'verified'];
-
 /** One row of the ledger: what a mutating action did to the world. Also the audit log. */
 export const ledgerRowSchema = z.object({
   /** Operation identity; also the idempotency key every attempt carries. */

@@ -50,7 +50,10 @@ export const OUTCOMES = Object.keys(STOP_REASONS) as Outcome[];
 export const endingSchema = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('completed'), reason: z.enum(STOP_REASONS.completed) }),
   z.object({ outcome: z.literal('escalated'), reason: z.enum(STOP_REASONS.escalated) }),
-  z.object({ outcome: z.literal('budget_exhausted'), reason: z.enum(STOP_REASONS.budget_exhausted) }),
+  z.object({
+    outcome: z.literal('budget_exhausted'),
+    reason: z.enum(STOP_REASONS.budget_exhausted),
+  }),
   z.object({ outcome: z.literal('timed_out'), reason: z.enum(STOP_REASONS.timed_out) }),
   z.object({ outcome: z.literal('failed'), reason: z.enum(STOP_REASONS.failed) }),
   z.object({ outcome: z.literal('cancelled'), reason: z.enum(STOP_REASONS.cancelled) }),

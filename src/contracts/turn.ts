@@ -13,8 +13,6 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
-export const PARKED_PHASES = ['awaiting_verification', 'awaiting_approval', 'backing_off'] as const;
-
 /** Re-reads still to be made of an effect, and how far apart: the delay doubles up to its cap. */
 export const readPlanSchema = z.object({
   attempts: z.number().int().positive(),

@@ -171,7 +171,12 @@ const NOT_VERIFIED: Ending = { outcome: 'escalated', reason: 'verification_faile
 const EFFECT_UNKNOWN: Ending = { outcome: 'escalated', reason: 'effect_unknown' };
 
 function done(call: CallState, status: 'verified' | 'not_landed', result: CallResult): CallState {
-  return { ...call, step: 'done', result, ...(call.effect && { effect: { ...call.effect, status } }) };
+  return {
+    ...call,
+    step: 'done',
+    result,
+    ...(call.effect && { effect: { ...call.effect, status } }),
+  };
 }
 
 /** What the tool said stands; when its answer was lost, what the re-read found takes its place. */
@@ -180,4 +185,3 @@ function landedResult(call: CallState, read: VerificationRead): CallResult {
   if (read.observation !== undefined) return { kind: 'ok', observation: read.observation };
   throw new RangeError(`call ${call.id} landed without an observation`);
 }
-

@@ -158,4 +158,3 @@ export function callsToCheck(
   if (firstWrite === -1) return open;
   return firstWrite === 0 ? open.slice(0, 1) : open.slice(0, firstWrite);
 }
-

@@ -29,7 +29,9 @@ import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
 
 /** Why the worker gets its hands free. */
-export type Rest = { /** There is something to deliver, and nobody may have been told. */ deliver: boolean } & (
+export type Rest = {
+  /** There is something to deliver, and nobody may have been told. */ deliver: boolean;
+} & (
   | { kind: 'ended'; ending: Ending; waiting: number; next?: ClaimedTurn }
   | { kind: 'parked'; park: Park }
 );
@@ -163,7 +165,14 @@ class Runner {
     const { usage } = answer;
     this.#turn.apply(
       proposal.success
-        ? { type: 'model_responded', at, proposal: proposal.data, usage, model: answer.model, latencyMs }
+        ? {
+            type: 'model_responded',
+            at,
+            proposal: proposal.data,
+            usage,
+            model: answer.model,
+            latencyMs,
+          }
         : {
             type: 'model_failed',
             at,
@@ -279,14 +288,18 @@ class Runner {
     this.#turn.apply({ type: 'turn_ended', at: this.#now(), ending });
     const entry = historyEntry(claimed, state, ending);
     const facts = this.#facts();
-    const { waiting, unsettled, next } = await store.commit(claimed.claim, this.#turn.transition(), {
-      ending,
-      history: entry,
-      deliveries,
-      facts,
-      handsOver: handsOver(ending),
-      takeNext,
-    });
+    const { waiting, unsettled, next } = await store.commit(
+      claimed.claim,
+      this.#turn.transition(),
+      {
+        ending,
+        history: entry,
+        deliveries,
+        facts,
+        handsOver: handsOver(ending),
+        takeNext,
+      },
+    );
     const deliver = isNews(deliveries, unsettled);
     if (next === undefined) return { kind: 'ended', ending, waiting, deliver };
     const history = [...claimed.history, entry].slice(-HISTORY_SHOWN);

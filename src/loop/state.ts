@@ -23,7 +23,14 @@ export type CallState = {
   id: string;
   tool: string;
   arguments: unknown;
-  step: 'proposed' | 'awaiting_approval' | 'approved' | 'admitted' | 'running' | 'verifying' | 'done';
+  step:
+    | 'proposed'
+    | 'awaiting_approval'
+    | 'approved'
+    | 'admitted'
+    | 'running'
+    | 'verifying'
+    | 'done';
   effect?: EffectState;
   approval?: { id: string; reason: string; seen: unknown };
   result?: CallResult;

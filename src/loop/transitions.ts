@@ -41,24 +41,14 @@ export const TRANSITIONS = {
     effect_refused: ['running_tools', 'validating_actions', 'requesting_model', 'ended'],
     call_settled: ['running_tools', 'validating_actions', 'requesting_model', 'ended'],
     verification_started: ['running_tools'],
-    verification_read: [
-      'validating_actions',
-      'requesting_model',
-      'awaiting_verification',
-      'ended',
-    ],
+    verification_read: ['validating_actions', 'requesting_model', 'awaiting_verification', 'ended'],
   },
   awaiting_verification: {
     ...ANY_TIME,
     turn_parked: ['awaiting_verification'],
     turn_resumed: ['awaiting_verification'],
     verification_started: ['awaiting_verification'],
-    verification_read: [
-      'awaiting_verification',
-      'validating_actions',
-      'requesting_model',
-      'ended',
-    ],
+    verification_read: ['awaiting_verification', 'validating_actions', 'requesting_model', 'ended'],
   },
   awaiting_approval: {
     ...ANY_TIME,

@@ -49,11 +49,7 @@ function delivery(claimed: ClaimedTurn, kind: Delivery['kind'], text: string): D
 }
 
 /** What the model-facing history keeps of a turn: everything if it completed, else one generated line. */
-export function historyEntry(
-  claimed: ClaimedTurn,
-  state: TurnState,
-  ending: Ending,
-): HistoryEntry {
+export function historyEntry(claimed: ClaimedTurn, state: TurnState, ending: Ending): HistoryEntry {
   const { turnId } = claimed.claim;
   const customer = claimed.messages.map((message) => message.text);
   if (ending.outcome === 'completed') {
@@ -72,7 +68,8 @@ function handoverNote(claimed: ClaimedTurn, state: TurnState, ending: Ending): s
     ['attempted', 'unknown', 'applied'].includes(effect?.status ?? ''),
   );
   const undone = calls.filter(
-    ({ effect, step }) => effect !== undefined && (effect.status === 'planned' || step === 'proposed'),
+    ({ effect, step }) =>
+      effect !== undefined && (effect.status === 'planned' || step === 'proposed'),
   );
   const identical = Math.max(0, ...Object.values(state.failures));
   const model = state.rounds.at(-1)?.proposal;

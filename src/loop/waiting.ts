@@ -47,7 +47,13 @@ export function readPlan(tools: Toolbox, call: CallState): ReadPlan {
 export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | undefined {
   if (park.kind !== 'approval') return undefined;
   const { at, state, claimed } = moment;
-  const { id: callId, tool, approval, effect, arguments: args } = callIn(state, 'awaiting_approval');
+  const {
+    id: callId,
+    tool,
+    approval,
+    effect,
+    arguments: args,
+  } = callIn(state, 'awaiting_approval');
   const { conversationId, turnId } = claimed.claim;
   return {
     id: approval?.id ?? '',

@@ -8,11 +8,19 @@ import type { Queues } from './queues.ts';
  *
  * @throws InvalidInputError naming the field that cannot be used
  */
-export async function acceptMessage(store: Store, queues: Queues, input: unknown): Promise<Accepted> {
+export async function acceptMessage(
+  store: Store,
+  queues: Queues,
+  input: unknown,
+): Promise<Accepted> {
   const message = ticketMessageSchema.safeParse(input, { reportInput: true });
   if (!message.success) {
     const [issue] = message.error.issues;
-    throw new InvalidInputError(issue?.path.join('.') || 'message', issue?.input, issue?.message ?? '');
+    throw new InvalidInputError(
+      issue?.path.join('.') || 'message',
+      issue?.input,
+      issue?.message ?? '',
+    );
   }
   const accepted = await store.acceptMessage(message.data);
   // Behind another message nobody has to be woken: whoever answers that one goes on with this one. The reconciler pokes

@@ -92,7 +92,10 @@ export class Queues {
 
   /** The job a park waits for, if it still exists. */
   async child(waiting: ParkedChild, kind: Park['kind']): Promise<Job | undefined> {
-    const queue = this.of(kind === 'approval' ? 'approvals' : 'verifications', waiting.conversationId);
+    const queue = this.of(
+      kind === 'approval' ? 'approvals' : 'verifications',
+      waiting.conversationId,
+    );
     return queue.getJob(childJobId(waiting.turnId, waiting.park));
   }
 

@@ -15,7 +15,11 @@ export function loadSkill(file: string | URL): Skill {
   const field = (name: string): string => {
     const value = new RegExp(`^${name}: *(.+)$`, 'm').exec(head)?.[1]?.trim() ?? '';
     if (value === '') {
-      throw new InvalidInputError(`${name} of ${String(file)}`, value, 'must stand in its front matter');
+      throw new InvalidInputError(
+        `${name} of ${String(file)}`,
+        value,
+        'must stand in its front matter',
+      );
     }
     return value;
   };

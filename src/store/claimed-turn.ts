@@ -20,10 +20,19 @@ export function readClaimedTurn(
   const fields = hash(head);
   const messages = strings(mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json)));
   const intent = fields['intent'] || intentOf(conversationId, messages[0]?.id ?? '');
-  const parked = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : undefined;
+  const parked = fields['parkDueAt']
+    ? parkSchema.parse(JSON.parse(fields['park'] ?? ''))
+    : undefined;
   const decided = readApproval(fields['approval'] ?? '', hash(approval));
   return {
-    claim: { conversationId, turnId: String(turnId), token: String(token), intent, jobId, workerId },
+    claim: {
+      conversationId,
+      turnId: String(turnId),
+      token: String(token),
+      intent,
+      jobId,
+      workerId,
+    },
     epoch: Number(epoch),
     intent,
     owner: owner === 'human' ? 'human' : 'agent',

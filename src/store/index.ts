@@ -1,7 +1,7 @@
 export { connect, ingressConnection } from './connection.ts';
 export { conversationIdOf, messageIdOf } from './conversation-id.ts';
-export { LaneCountError, UnexpectedReplyError } from './errors.ts';
-export { DEFAULT_RETENTION, type Retention } from './retention.ts';
+export { LaneCountError } from './errors.ts';
+export type { Retention } from './retention.ts';
 export {
   Store,
   type Accepted,

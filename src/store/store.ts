@@ -184,10 +184,7 @@ export class Store implements TurnStore {
   // --- turns --------------------------------------------------------------------------------------------------------
 
   /** Claims a conversation for one worker. A repeat with the same nonce gets the same claim. */
-  async claimTurn(
-    conversationId: string,
-    claimer: Claimer,
-  ): Promise<ClaimReply> {
+  async claimTurn(conversationId: string, claimer: Claimer): Promise<ClaimReply> {
     const reply = await this.#call(
       'claim-turn',
       conversationId,
@@ -264,11 +261,7 @@ export class Store implements TurnStore {
     return { unsettled: Number(reply[1]) };
   }
 
-  async commit(
-    claim: Claim,
-    transition: Transition,
-    commit: Commit,
-  ): Promise<Committed> {
+  async commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed> {
     const { conversationId, turnId, token } = claim;
     const kept = this.#retention;
     const facts = Object.entries(commit.facts).flatMap(([resource, fact]) => [
@@ -429,7 +422,8 @@ export class Store implements TurnStore {
     const kind = reply[0];
     if (kind === 'empty') return { kind };
     if (kind === 'wait') return { kind, until: Number(reply[1]) };
-    if (kind !== 'send' && kind !== 'recheck') throw new UnexpectedReplyError('claim-delivery', reply);
+    if (kind !== 'send' && kind !== 'recheck')
+      throw new UnexpectedReplyError('claim-delivery', reply);
     return {
       kind,
       delivery: JSON.parse(asText(reply[2])) as Delivery,
@@ -493,7 +487,9 @@ export class Store implements TurnStore {
 
   /** A sign of life of a worker process. */
   async beat(workerId: string, ttlMs: number): Promise<void> {
-    await Promise.all(this.tags().map((tag) => this.redis.set(key(tag, 'worker', workerId), '1', 'PX', ttlMs)));
+    await Promise.all(
+      this.tags().map((tag) => this.redis.set(key(tag, 'worker', workerId), '1', 'PX', ttlMs)),
+    );
   }
 
   async forgetWorker(workerId: string): Promise<void> {
@@ -554,7 +550,13 @@ export class Store implements TurnStore {
       after: reservation.after,
       validUntil: validUntil === undefined ? undefined : String(validUntil),
       target: digest('target', conversationId, tool, resource),
-      row: JSON.stringify({ resource, occurrence, turnId, callId, arguments: reservation.arguments }),
+      row: JSON.stringify({
+        resource,
+        occurrence,
+        turnId,
+        callId,
+        arguments: reservation.arguments,
+      }),
       ...(peek ? { peek } : {}),
     });
   }
@@ -576,7 +578,11 @@ function jsonList(entries: readonly unknown[]): string {
 
 function moveArgument(move: { operation: string; status: EffectStatus; outcome?: unknown }) {
   const { operation, status, outcome } = move;
-  return { operation, status, ...(outcome === undefined ? {} : { outcome: JSON.stringify(outcome) }) };
+  return {
+    operation,
+    status,
+    ...(outcome === undefined ? {} : { outcome: JSON.stringify(outcome) }),
+  };
 }
 
 function deliveryArgument(delivery: Delivery): { id: string; record: string } {

@@ -27,7 +27,9 @@ export class OpenSpanError extends TurnkeeperError {
   readonly code = 'open_span';
 
   constructor(spans: readonly string[]) {
-    super(`the turn is over but these spans are open: ${spans.join(', ')}; close every span you open`);
+    super(
+      `the turn is over but these spans are open: ${spans.join(', ')}; close every span you open`,
+    );
   }
 }
 
@@ -186,7 +188,15 @@ export class TurnTrace {
 
   #point(kind: SpanKind, name: string, at: number, attributes: Attributes): void {
     const { spans } = this;
-    spans.push({ kind, name, round: this.#round, startedAt: at, endedAt: at, status: 'ok', attributes });
+    spans.push({
+      kind,
+      name,
+      round: this.#round,
+      startedAt: at,
+      endedAt: at,
+      status: 'ok',
+      attributes,
+    });
   }
 }
 

@@ -58,11 +58,20 @@ export class ToolExecutor implements Toolbox {
     }
     if (answer.kind === 'threw' && answer.error instanceof ToolUnavailable) {
       const { code } = answer.error;
-      return { kind: 'failed', code, message: `${name} is unavailable (${code}).`, transient: true };
+      return {
+        kind: 'failed',
+        code,
+        message: `${name} is unavailable (${code}).`,
+        transient: true,
+      };
     }
     const code = answer.kind === 'timed_out' ? 'timed_out' : 'no_answer';
     return contract.effect === 'write'
-      ? { kind: 'unknown', code, message: `${name} gave no answer; whether it happened is not known.` }
+      ? {
+          kind: 'unknown',
+          code,
+          message: `${name} gave no answer; whether it happened is not known.`,
+        }
       : { kind: 'failed', code, message: `${name} gave no usable answer.`, transient: true };
   }
 

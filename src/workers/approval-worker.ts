@@ -22,11 +22,16 @@ export function startApprovalWorker(options: ApprovalWorkerOptions, tag: string)
   return worker;
 }
 
-async function expire({ store, logger }: ApprovalWorkerOptions, job: Job, token: string): Promise<void> {
+async function expire(
+  { store, logger }: ApprovalWorkerOptions,
+  job: Job,
+  token: string,
+): Promise<void> {
   const waiting = parkedChildSchema.parse(job.data);
   const parked = await store.parkedTurn(waiting.conversationId, waiting.turnId, waiting.park);
   if (parked?.park.approvalId === undefined) return;
   const answer = await store.decideApproval(parked.park.approvalId, 'expired', 'clock');
   if (answer.kind === 'not_due') return delay({ job, token }, answer.expiresAt, store.clock());
-  if (answer.kind === 'decided') logger.info({ ...waiting, status: answer.status }, 'approval expired');
+  if (answer.kind === 'decided')
+    logger.info({ ...waiting, status: answer.status }, 'approval expired');
 }

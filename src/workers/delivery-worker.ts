@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Worker, type Job } from 'bullmq';
 import type { Logger } from 'pino';
-import { pokeSchema, QUEUES, type DeliveryTarget, type OutgoingMessage } from '../contracts/index.ts';
+import {
+  pokeSchema,
+  QUEUES,
+  type DeliveryTarget,
+  type OutgoingMessage,
+} from '../contracts/index.ts';
 import { LostClaimError } from '../loop/index.ts';
 import type { DeliveryClaim, Store } from '../store/index.ts';
 import { delay } from './settle.ts';
@@ -69,7 +74,10 @@ async function deliver(
     settled: Parameters<Store['settleDelivery']>[3],
   ): Promise<'more' | 'done'> => {
     const { left } = await store.settleDelivery(conversationId, id, token, settled);
-    logger.info({ conversationId, turnId, deliveryId: id, kind, status: settled.status }, 'delivery');
+    logger.info(
+      { conversationId, turnId, deliveryId: id, kind, status: settled.status },
+      'delivery',
+    );
     return left > 0 ? 'more' : 'done';
   };
   const tryAgain = async (reason: string): Promise<'more' | 'done' | number> => {

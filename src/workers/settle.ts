@@ -18,12 +18,7 @@ export type TurnJob = {
  * Turns the way a turn came to rest into a move of its job; no other file does. What is thrown here is BullMQ's own
  * way of saying that a job was moved and must not be finished.
  */
-export async function settle(
-  rest: Rest,
-  at: TurnJob,
-  queues: Queues,
-  clock: Clock,
-): Promise<Next> {
+export async function settle(rest: Rest, at: TurnJob, queues: Queues, clock: Clock): Promise<Next> {
   if (rest.deliver) at.wakeUps.push(queues.poke('deliveries', at.conversationId));
   if (rest.kind === 'ended') return rest.next ?? (rest.waiting > 0 ? 'claim' : 'done');
   if (rest.park.kind === 'back_off') return delay(at, rest.park.dueAt, clock);

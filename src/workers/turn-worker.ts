@@ -41,16 +41,12 @@ export class TurnWorker {
 
   constructor(options: TurnWorkerOptions, tag: string) {
     this.#options = options;
-    this.#worker = new Worker(
-      QUEUES.turns,
-      (job, token) => this.#process(job, token ?? ''),
-      {
-        ...WORKER_OPTIONS,
-        connection: options.store.redis,
-        prefix: tag,
-        concurrency: options.concurrency,
-      },
-    );
+    this.#worker = new Worker(QUEUES.turns, (job, token) => this.#process(job, token ?? ''), {
+      ...WORKER_OPTIONS,
+      connection: options.store.redis,
+      prefix: tag,
+      concurrency: options.concurrency,
+    });
     logErrors(this.#worker, options.logger);
   }
 
@@ -79,7 +75,11 @@ export class TurnWorker {
     const { queues, messagesPerWakeUp } = this.#options;
     const { conversationId } = pokeSchema.parse(job.data);
     let turn: ClaimedTurn | undefined;
-    for (let left = messagesPerWakeUp; left > 0 && !(this.#closing && turn === undefined); left -= 1) {
+    for (
+      let left = messagesPerWakeUp;
+      left > 0 && !(this.#closing && turn === undefined);
+      left -= 1
+    ) {
       turn ??= await this.#claim(job, token, conversationId);
       if (turn === undefined) return;
       const at: TurnJob = { job, token, conversationId, turnId: turn.claim.turnId, wakeUps };

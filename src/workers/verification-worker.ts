@@ -19,12 +19,16 @@ export type VerificationWorkerOptions = {
  * record and never touches the claim; its end wakes the turn.
  */
 export function startVerificationWorker(options: VerificationWorkerOptions, tag: string): Worker {
-  const worker = new Worker(QUEUES.verifications, (job, token) => verify(options, job, token ?? ''), {
-    ...WORKER_OPTIONS,
-    connection: options.store.redis,
-    prefix: tag,
-    concurrency: options.concurrency,
-  });
+  const worker = new Worker(
+    QUEUES.verifications,
+    (job, token) => verify(options, job, token ?? ''),
+    {
+      ...WORKER_OPTIONS,
+      connection: options.store.redis,
+      prefix: tag,
+      concurrency: options.concurrency,
+    },
+  );
   logErrors(worker, options.logger);
   return worker;
 }
@@ -54,7 +58,10 @@ async function verify(
   const attempts = parked.park.reads?.attempts ?? 1;
   const final = number >= attempts;
   const stored = await store.recordVerdict(waiting, number, read, final);
-  logger.info({ ...waiting, tool: call.tool, number, verdict: read.verdict, final }, 'verification read');
+  logger.info(
+    { ...waiting, tool: call.tool, number, verdict: read.verdict, final },
+    'verification read',
+  );
   if (stored === 'stale' || final || isConclusive(read, call)) return;
   const { backoffMs = 1_000, maxBackoffMs = 60_000 } = parked.park.reads ?? {};
   const next = Math.min(maxBackoffMs, backoffMs * 2 ** number);

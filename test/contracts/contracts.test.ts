@@ -17,7 +17,9 @@ describe('impossible states do not parse', () => {
     const reasons = Object.values(STOP_REASONS).flat();
 
     expect(new Set(reasons).size).toBe(reasons.length);
-    expect(endingSchema.safeParse({ outcome: 'completed', reason: 'deadline' }).success).toBe(false);
+    expect(endingSchema.safeParse({ outcome: 'completed', reason: 'deadline' }).success).toBe(
+      false,
+    );
   });
 
   test('an approval that is pending has no decider, one that is decided has one', () => {
@@ -31,7 +33,14 @@ describe('impossible states do not parse', () => {
   });
 
   test('a turn has an outcome exactly when it has ended', () => {
-    const head = { id: 't', conversationId: 'c', intent: 'i', startedAt: 1, seq: 1, messageCount: 1 };
+    const head = {
+      id: 't',
+      conversationId: 'c',
+      intent: 'i',
+      startedAt: 1,
+      seq: 1,
+      messageCount: 1,
+    };
 
     expect(turnHeadSchema.safeParse({ ...head, phase: 'ended' }).success).toBe(false);
     expect(
@@ -64,7 +73,9 @@ describe('a bad message is refused with the field, the value and what to do', ()
     [{ requester: { id: 'a', assurance: 'sure' } }, /requester\.assurance/],
     [{ text: 7 }, /text/],
   ])('%j', async (change, message) => {
-    const rig = await startRig({ model: scriptedModel(() => ({ kind: 'escalate', rationale: '' })) });
+    const rig = await startRig({
+      model: scriptedModel(() => ({ kind: 'escalate', rationale: '' })),
+    });
 
     await expect(rig.accept({ ...ticket(), ...change } as never)).rejects.toThrow(message);
   });

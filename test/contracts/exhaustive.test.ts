@@ -12,15 +12,20 @@ function compiledWith(file: string, search: string, replacement: string): string
   try {
     cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-    for (const name of ['tsconfig.json', 'package.json']) cpSync(join(root, name), join(copy, name));
+    for (const name of ['tsconfig.json', 'package.json'])
+      cpSync(join(root, name), join(copy, name));
     const path = join(copy, file);
     const text = readFileSync(path, 'utf8');
     expect(text).toContain(search);
     writeFileSync(path, text.replace(search, replacement));
-    const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', copy], {
-      cwd: copy,
-      encoding: 'utf8',
-    });
+    const tsc = spawnSync(
+      process.execPath,
+      [join(root, 'node_modules/typescript/bin/tsc'), '-p', copy],
+      {
+        cwd: copy,
+        encoding: 'utf8',
+      },
+    );
     return tsc.stdout;
   } finally {
     rmSync(copy, { recursive: true });
@@ -28,7 +33,11 @@ function compiledWith(file: string, search: string, replacement: string): string
 }
 
 test('[S3-24] [P9] a new way for a model call to fail does not compile until the loop says what follows', () => {
-  const said = compiledWith('src/contracts/proposal.ts', "  'refusal',", "  'refusal',\n  'haunted',");
+  const said = compiledWith(
+    'src/contracts/proposal.ts',
+    "  'refusal',",
+    "  'refusal',\n  'haunted',",
+  );
 
   expect(said).toMatch(/src\/loop\/model-answers\.ts.*haunted/s);
 });

@@ -12,7 +12,9 @@ import { ServiceClient } from '../../examples/technova/service/service-client.ts
 import type { RunningService } from '../../examples/technova/service/service-process.ts';
 
 const HOUR_MS = 3_600_000;
-const MAIN = fileURLToPath(new URL('../../examples/technova/order-service/main.ts', import.meta.url));
+const MAIN = fileURLToPath(
+  new URL('../../examples/technova/order-service/main.ts', import.meta.url),
+);
 
 const ORDER = {
   id: '4482',
@@ -57,7 +59,11 @@ function cancel(key = 'cancel-1', options: { validUntil?: number } = {}) {
   return shop.post('/orders/4482/cancel', undefined, { key, ...options });
 }
 
-function refund(body: object = FULL_REFUND, key = 'refund-1', options: { validUntil?: number; signal?: AbortSignal } = {}) {
+function refund(
+  body: object = FULL_REFUND,
+  key = 'refund-1',
+  options: { validUntil?: number; signal?: AbortSignal } = {},
+) {
   return shop.post('/orders/4482/refunds', body, { key, ...options });
 }
 
@@ -80,15 +86,25 @@ describe('reading', () => {
     await cancel();
     await shop.waitFor('settled:cancel:4482');
 
-    expect(await read()).toMatchObject({ status: 'cancelled', version: 3, consistency: 'authoritative' });
-    expect(await read('eventual')).toMatchObject({ status: 'packed', version: 1, consistency: 'eventual' });
+    expect(await read()).toMatchObject({
+      status: 'cancelled',
+      version: 3,
+      consistency: 'authoritative',
+    });
+    expect(await read('eventual')).toMatchObject({
+      status: 'packed',
+      version: 1,
+      consistency: 'eventual',
+    });
 
     await set({ clockOffsetMs: 2 * HOUR_MS });
     expect(await read('eventual')).toMatchObject({ status: 'cancelled', version: 3 });
   });
 
   it('a list of orders holds the orders of that customer only', async () => {
-    await shop.post('/admin/orders', { orders: [ORDER, { ...ORDER, id: '5000', customerId: 'customer-2' }] });
+    await shop.post('/admin/orders', {
+      orders: [ORDER, { ...ORDER, id: '5000', customerId: 'customer-2' }],
+    });
 
     const { body } = await shop.get('/orders?customer=customer-2');
 
@@ -103,24 +119,37 @@ describe('reading', () => {
 });
 
 describe('cancelling', () => {
-  it.each([202, 200] as const)('[S0-03] an accepted cancellation answers %i and is not yet a cancelled order', async (acceptedStatus) => {
-    await seed(ORDER);
-    await set({ acceptedStatus });
-    expect(await read()).toMatchObject({ status: 'packed', cancellation: null });
+  it.each([202, 200] as const)(
+    '[S0-03] an accepted cancellation answers %i and is not yet a cancelled order',
+    async (acceptedStatus) => {
+      await seed(ORDER);
+      await set({ acceptedStatus });
+      expect(await read()).toMatchObject({ status: 'packed', cancellation: null });
 
-    const answer = await cancel();
+      const answer = await cancel();
 
-    expect(answer).toMatchObject({ status: acceptedStatus, body: { status: 'accepted' } });
-    expect(await read()).toMatchObject({ status: 'cancellation_pending', cancellation: { status: 'pending' } });
-    await set({ clockOffsetMs: HOUR_MS });
-    expect(await read()).toMatchObject({ status: 'cancelled', cancellation: { status: 'settled' }, refundSide: 'cancelled' });
-  });
+      expect(answer).toMatchObject({ status: acceptedStatus, body: { status: 'accepted' } });
+      expect(await read()).toMatchObject({
+        status: 'cancellation_pending',
+        cancellation: { status: 'pending' },
+      });
+      await set({ clockOffsetMs: HOUR_MS });
+      expect(await read()).toMatchObject({
+        status: 'cancelled',
+        cancellation: { status: 'settled' },
+        refundSide: 'cancelled',
+      });
+    },
+  );
 
   it('an accepted cancellation settles by itself when its time has come', async () => {
     await seed({ ...ORDER, settleMs: 20 });
     await cancel();
 
-    expect(await shop.waitFor('settled:cancel:4482')).toMatchObject({ kind: 'settlement', orderId: '4482' });
+    expect(await shop.waitFor('settled:cancel:4482')).toMatchObject({
+      kind: 'settlement',
+      orderId: '4482',
+    });
   });
 
   it('[S0-12] a queued cancellation stays in the queue however long one waits, until it is released', async () => {
@@ -128,10 +157,16 @@ describe('cancelling', () => {
     expect(await cancel()).toMatchObject({ status: 202, body: { status: 'accepted' } });
 
     await set({ clockOffsetMs: 1000 * HOUR_MS });
-    expect(await read()).toMatchObject({ status: 'cancellation_pending', cancellation: { status: 'queued' } });
+    expect(await read()).toMatchObject({
+      status: 'cancellation_pending',
+      cancellation: { status: 'queued' },
+    });
 
     await shop.post('/admin/release/4482');
-    expect(await read()).toMatchObject({ status: 'cancelled', cancellation: { status: 'settled' } });
+    expect(await read()).toMatchObject({
+      status: 'cancelled',
+      cancellation: { status: 'settled' },
+    });
   });
 
   it('[S0-12] a cancellation that has not reached the refund side looks done on the order side and moves no money', async () => {
@@ -152,13 +187,20 @@ describe('cancelling', () => {
     expect(await cancel()).toMatchObject({ status: 202, body: { status: 'accepted' } });
     expect(await read()).toMatchObject({
       status: 'cancellation_pending',
-      cancellation: { status: 'partial', cancelledLines: ['desk'], reason: '1 of 2 lines cancelled' },
+      cancellation: {
+        status: 'partial',
+        cancelledLines: ['desk'],
+        reason: '1 of 2 lines cancelled',
+      },
     });
 
     expect(await cancel()).toMatchObject({ status: 202, replayed: true });
 
     await set({ clockOffsetMs: HOUR_MS });
-    expect(await read()).toMatchObject({ status: 'cancelled', cancellation: { cancelledLines: ['desk', 'chair'] } });
+    expect(await read()).toMatchObject({
+      status: 'cancelled',
+      cancellation: { cancelledLines: ['desk', 'chair'] },
+    });
     expect(await effects('cancel')).toHaveLength(1);
   });
 
@@ -168,7 +210,10 @@ describe('cancelling', () => {
     await cancel();
     await set({ clockOffsetMs: HOUR_MS });
 
-    expect(await read()).toMatchObject({ status: 'cancellation_pending', cancellation: { status: 'partial' } });
+    expect(await read()).toMatchObject({
+      status: 'cancellation_pending',
+      cancellation: { status: 'partial' },
+    });
   });
 
   it.each([{ cancelBehaviour: 'fraud_hold' }, { flags: ['fraud_hold'] }])(
@@ -186,13 +231,16 @@ describe('cancelling', () => {
     },
   );
 
-  it.each(['shipped', 'delivered'])('an order that is %s is not cancelled and says so', async (status) => {
-    await seed({ ...DELIVERED, status });
+  it.each(['shipped', 'delivered'])(
+    'an order that is %s is not cancelled and says so',
+    async (status) => {
+      await seed({ ...DELIVERED, status });
 
-    expect(await cancel()).toMatchObject(refusal(409, `order_${status}`));
+      expect(await cancel()).toMatchObject(refusal(409, `order_${status}`));
 
-    expect(await read()).toMatchObject({ status, version: 1, cancellation: null });
-  });
+      expect(await read()).toMatchObject({ status, version: 1, cancellation: null });
+    },
+  );
 
   it('cancelling a cancelled order answers 200 and changes nothing', async () => {
     await seed({ ...ORDER, status: 'cancelled' });
@@ -209,7 +257,10 @@ describe('cancelling', () => {
     await cancel('cancel-2');
 
     expect(await read()).toMatchObject({ cancellation: { id: 'can-4482-2', requests: 2 } });
-    expect(await effects('cancel')).toMatchObject([{ idempotencyKey: 'cancel-1' }, { idempotencyKey: 'cancel-2' }]);
+    expect(await effects('cancel')).toMatchObject([
+      { idempotencyKey: 'cancel-1' },
+      { idempotencyKey: 'cancel-2' },
+    ]);
   });
 });
 
@@ -220,7 +271,9 @@ describe('validity', () => {
     await set({ clockOffsetMs: 2 * HOUR_MS });
 
     expect(await cancel('cancel-1', { validUntil })).toMatchObject(refusal(410, 'expired'));
-    expect(await refund({ amount: 1, reason: 'goodwill' }, 'refund-1', { validUntil })).toMatchObject(refusal(410, 'expired'));
+    expect(
+      await refund({ amount: 1, reason: 'goodwill' }, 'refund-1', { validUntil }),
+    ).toMatchObject(refusal(410, 'expired'));
 
     expect(await read()).toMatchObject({ status: 'packed', version: 1, refunded: 0 });
   });
@@ -255,8 +308,13 @@ describe('refunding', () => {
 
     await set({ clockOffsetMs: HOUR_MS });
 
-    expect(await refund()).toMatchObject({ status: 201, body: { refund: { amount: 74_000, status: 'settled' } } });
-    expect(await effects('refund')).toMatchObject([{ amount: 74_000, orderStatusAtThatMoment: 'cancelled' }]);
+    expect(await refund()).toMatchObject({
+      status: 201,
+      body: { refund: { amount: 74_000, status: 'settled' } },
+    });
+    expect(await effects('refund')).toMatchObject([
+      { amount: 74_000, orderStatusAtThatMoment: 'cancelled' },
+    ]);
     expect(await read()).toMatchObject({ refunded: 74_000 });
   });
 
@@ -271,7 +329,10 @@ describe('refunding', () => {
       expect(await refund()).toMatchObject(refusal(409, 'order_not_cancelled'));
 
       expect(await effects('refund')).toEqual([]);
-      expect(await read()).toMatchObject({ status: change === 'ship' ? 'shipped' : 'paid', cancellation: { status: 'failed' } });
+      expect(await read()).toMatchObject({
+        status: change === 'ship' ? 'shipped' : 'paid',
+        cancellation: { status: 'failed' },
+      });
     },
   );
 
@@ -282,15 +343,41 @@ describe('refunding', () => {
     await set({ refundGuard: 'off' });
 
     expect(await refund({ amount: 99_999, reason: 'cancellation' })).toMatchObject({ status: 201 });
-    expect(await effects('refund')).toMatchObject([{ amount: 99_999, orderStatusAtThatMoment: 'packed' }]);
+    expect(await effects('refund')).toMatchObject([
+      { amount: 99_999, orderStatusAtThatMoment: 'packed' },
+    ]);
   });
 
   it.each([
     ['names no line', DELIVERED, { amount: 100 }, 422, 'line_required'],
-    ['names a line the order has not', DELIVERED, { amount: 100, lineId: 'sofa' }, 422, 'line_unknown'],
-    ['is for an order on its way', { ...ORDER, status: 'shipped' }, { amount: 100, lineId: 'desk' }, 409, 'order_not_delivered'],
-    ['is more than the line cost', DELIVERED, { amount: 24_001, lineId: 'chair' }, 409, 'exceeds_line'],
-    ['is 31 days late', { ...DELIVERED, deliveredAt: '2026-02-20T12:00:00Z' }, { amount: 100, lineId: 'desk' }, 409, 'outside_window'],
+    [
+      'names a line the order has not',
+      DELIVERED,
+      { amount: 100, lineId: 'sofa' },
+      422,
+      'line_unknown',
+    ],
+    [
+      'is for an order on its way',
+      { ...ORDER, status: 'shipped' },
+      { amount: 100, lineId: 'desk' },
+      409,
+      'order_not_delivered',
+    ],
+    [
+      'is more than the line cost',
+      DELIVERED,
+      { amount: 24_001, lineId: 'chair' },
+      409,
+      'exceeds_line',
+    ],
+    [
+      'is 31 days late',
+      { ...DELIVERED, deliveredAt: '2026-02-20T12:00:00Z' },
+      { amount: 100, lineId: 'desk' },
+      409,
+      'outside_window',
+    ],
   ])('a defect refund that %s is refused', async (_case, order, wanted, status, code) => {
     await seed(order);
     await set({ businessNow: '2026-03-23T12:00:00Z' });
@@ -305,36 +392,52 @@ describe('refunding', () => {
     const wanted = { reason: 'defect', lineId: 'chair' };
 
     expect(await refund({ ...wanted, amount: 12_000 }, 'first')).toMatchObject({ status: 201 });
-    expect(await refund({ ...wanted, amount: 12_001 }, 'second')).toMatchObject(refusal(409, 'exceeds_line'));
+    expect(await refund({ ...wanted, amount: 12_001 }, 'second')).toMatchObject(
+      refusal(409, 'exceeds_line'),
+    );
     expect(await refund({ ...wanted, amount: 12_000 }, 'third')).toMatchObject({ status: 201 });
   });
 
   it('all refunds of an order together never exceed its total', async () => {
     await seed({ ...ORDER, status: 'cancelled', refunded: 4_000 });
-    expect(await refund({ amount: 69_000, reason: 'cancellation' }, 'first')).toMatchObject({ status: 201 });
+    expect(await refund({ amount: 69_000, reason: 'cancellation' }, 'first')).toMatchObject({
+      status: 201,
+    });
 
-    expect(await refund({ amount: 1_001, reason: 'goodwill' }, 'second')).toMatchObject(refusal(409, 'exceeds_total'));
-    expect(await refund({ amount: 1_000, reason: 'goodwill' }, 'third')).toMatchObject({ status: 201 });
+    expect(await refund({ amount: 1_001, reason: 'goodwill' }, 'second')).toMatchObject(
+      refusal(409, 'exceeds_total'),
+    );
+    expect(await refund({ amount: 1_000, reason: 'goodwill' }, 'third')).toMatchObject({
+      status: 201,
+    });
   });
 
   it('a refund is pending until it settles', async () => {
     await seed({ ...ORDER, status: 'cancelled' });
     await set({ refundSettleMs: HOUR_MS });
     expect(await refund()).toMatchObject({ status: 201, body: { refund: { status: 'pending' } } });
-    expect((await shop.get('/orders/4482/refunds')).body).toMatchObject({ refunds: [{ status: 'pending' }] });
+    expect((await shop.get('/orders/4482/refunds')).body).toMatchObject({
+      refunds: [{ status: 'pending' }],
+    });
 
     await set({ clockOffsetMs: HOUR_MS });
 
     await shop.waitFor('settled:refund:4482');
-    expect((await shop.get('/orders/4482/refunds')).body).toMatchObject({ refunds: [{ status: 'settled' }] });
+    expect((await shop.get('/orders/4482/refunds')).body).toMatchObject({
+      refunds: [{ status: 'settled' }],
+    });
   });
 
   it('a refund is found again by its id and by its idempotency key', async () => {
     await seed({ ...ORDER, status: 'cancelled' });
     await refund();
 
-    expect((await shop.get('/refunds?key=refund-1')).body).toMatchObject({ refunds: [{ id: 'ref-4482-2', amount: 74_000 }] });
-    expect((await shop.get('/refunds/ref-4482-2')).body).toMatchObject({ refund: { idempotencyKey: 'refund-1' } });
+    expect((await shop.get('/refunds?key=refund-1')).body).toMatchObject({
+      refunds: [{ id: 'ref-4482-2', amount: 74_000 }],
+    });
+    expect((await shop.get('/refunds/ref-4482-2')).body).toMatchObject({
+      refund: { idempotencyKey: 'refund-1' },
+    });
     expect((await shop.get('/refunds?key=other')).body).toMatchObject({ refunds: [] });
     expect(await shop.get('/refunds/other')).toMatchObject(refusal(404, 'refund_not_found'));
   });
@@ -345,7 +448,9 @@ describe('refunding', () => {
     const { status, body } = await refund({ amount: 0.5, reason: 'gift' });
 
     expect(status).toBe(422);
-    expect(JSON.stringify(body)).toMatch(/amount is 0\.5: .*reason is .*gift.*: use one of cancellation, defect, goodwill/);
+    expect(JSON.stringify(body)).toMatch(
+      /amount is 0\.5: .*reason is .*gift.*: use one of cancellation, defect, goodwill/,
+    );
   });
 });
 
@@ -364,19 +469,28 @@ describe('idempotency', () => {
   it('the same key with another body is a conflict and has no effect', async () => {
     await refund({ amount: 100, reason: 'cancellation' });
 
-    expect(await refund({ amount: 200, reason: 'cancellation' })).toMatchObject(refusal(422, 'key_conflict'));
+    expect(await refund({ amount: 200, reason: 'cancellation' })).toMatchObject(
+      refusal(422, 'key_conflict'),
+    );
     expect(await cancel('refund-1')).toMatchObject(refusal(422, 'key_conflict'));
     expect(await effects('refund')).toHaveLength(1);
   });
 
   it('a refused call does not use up its key', async () => {
-    expect(await refund({ amount: 99_000, reason: 'cancellation' })).toMatchObject(refusal(409, 'exceeds_total'));
+    expect(await refund({ amount: 99_000, reason: 'cancellation' })).toMatchObject(
+      refusal(409, 'exceeds_total'),
+    );
 
-    expect(await refund({ amount: 100, reason: 'cancellation' })).toMatchObject({ status: 201, replayed: false });
+    expect(await refund({ amount: 100, reason: 'cancellation' })).toMatchObject({
+      status: 201,
+      replayed: false,
+    });
   });
 
   it('a write without a key is refused', async () => {
-    expect(await shop.post('/orders/4482/refunds', FULL_REFUND)).toMatchObject(refusal(400, 'key_required'));
+    expect(await shop.post('/orders/4482/refunds', FULL_REFUND)).toMatchObject(
+      refusal(400, 'key_required'),
+    );
   });
 
   it('with idempotency switched off a repeat is a second effect, and the log still names the key of both', async () => {
@@ -384,7 +498,10 @@ describe('idempotency', () => {
     await refund({ amount: 100, reason: 'cancellation' });
     await refund({ amount: 100, reason: 'cancellation' });
 
-    expect(await effects('refund')).toMatchObject([{ idempotencyKey: 'refund-1' }, { idempotencyKey: 'refund-1' }]);
+    expect(await effects('refund')).toMatchObject([
+      { idempotencyKey: 'refund-1' },
+      { idempotencyKey: 'refund-1' },
+    ]);
   });
 });
 
@@ -397,16 +514,21 @@ describe('faults', () => {
     ['ack_only', 201, 0, 'acknowledged_only'],
     ['latency', 201, 1, 'applied'],
     ['pause_after', 201, 1, 'applied'],
-  ])('%s answers %i, leaves %i refunds and is logged as %s', async (kind, status, count, result) => {
-    await script({ operation: 'refund', kind, ms: 1 });
+  ])(
+    '%s answers %i, leaves %i refunds and is logged as %s',
+    async (kind, status, count, result) => {
+      await script({ operation: 'refund', kind, ms: 1 });
 
-    expect(await refund()).toMatchObject({ status });
+      expect(await refund()).toMatchObject({ status });
 
-    expect(await effects('refund')).toHaveLength(count);
-    expect((await shop.get('/refunds?key=refund-1')).body).toMatchObject({ refunds: Array.from({ length: count }, () => ({})) });
-    expect(await shop.log({ kind: 'request', operation: 'refund' })).toMatchObject([{ result }]);
-    expect(await shop.log({ kind: 'fault' })).toMatchObject([{ fault: kind, orderId: '4482' }]);
-  });
+      expect(await effects('refund')).toHaveLength(count);
+      expect((await shop.get('/refunds?key=refund-1')).body).toMatchObject({
+        refunds: Array.from({ length: count }, () => ({})),
+      });
+      expect(await shop.log({ kind: 'request', operation: 'refund' })).toMatchObject([{ result }]);
+      expect(await shop.log({ kind: 'fault' })).toMatchObject([{ fault: kind, orderId: '4482' }]);
+    },
+  );
 
   it.each([
     ['drop_before', 0],
@@ -439,20 +561,33 @@ describe('faults', () => {
     const caller = new AbortController();
     const answer = refund(FULL_REFUND, 'refund-1', { signal: caller.signal });
 
-    expect(await shop.waitFor('applied:refund:4482')).toMatchObject({ kind: 'effect', idempotencyKey: 'refund-1' });
+    expect(await shop.waitFor('applied:refund:4482')).toMatchObject({
+      kind: 'effect',
+      idempotencyKey: 'refund-1',
+    });
 
-    expect(await Promise.race([answer, shop.get('/health').then(() => 'still waiting')])).toBe('still waiting');
+    expect(await Promise.race([answer, shop.get('/health').then(() => 'still waiting')])).toBe(
+      'still waiting',
+    );
     caller.abort();
     await expect(answer).rejects.toThrow('aborted');
     expect(await refund()).toMatchObject({ status: 201, replayed: true });
   });
 
   it('a fault hits the calls it names, from the nth on, as often as told', async () => {
-    await script({ operation: 'get', orderId: '4482', nth: 2, times: 2, kind: 'fail_before', status: 500 });
+    await script({
+      operation: 'get',
+      orderId: '4482',
+      nth: 2,
+      times: 2,
+      kind: 'fail_before',
+      status: 500,
+    });
     await shop.post('/admin/orders', { orders: [{ ...ORDER, id: '5000' }] });
 
     const statuses: number[] = [];
-    for (const id of ['4482', '5000', '4482', '5000', '4482', '4482']) statuses.push((await shop.get(`/orders/${id}`)).status);
+    for (const id of ['4482', '5000', '4482', '5000', '4482', '4482'])
+      statuses.push((await shop.get(`/orders/${id}`)).status);
 
     expect(statuses).toEqual([200, 200, 500, 200, 500, 200]);
   });
@@ -466,9 +601,12 @@ describe('faults', () => {
 
   it('random faults are the same ones for the same seed', async () => {
     const run = async (): Promise<number[]> => {
-      await shop.post('/admin/faults', { random: { seed: 7, probability: { fail_before: 0.3, latency: 0.2 }, ms: 1 } });
+      await shop.post('/admin/faults', {
+        random: { seed: 7, probability: { fail_before: 0.3, latency: 0.2 }, ms: 1 },
+      });
       const statuses: number[] = [];
-      for (let call = 0; call < 40; call += 1) statuses.push((await shop.get('/orders/4482')).status);
+      for (let call = 0; call < 40; call += 1)
+        statuses.push((await shop.get('/orders/4482')).status);
       return statuses;
     };
 
@@ -504,14 +642,22 @@ describe('log and events', () => {
       ['refund', 'applied', null],
       ['refund', 'replayed', null],
     ]);
-    expect(requests[0]).toMatchObject({ method: 'POST', path: '/orders/4482/refunds', idempotencyKey: 'refund-1', amount: 74_000 });
+    expect(requests[0]).toMatchObject({
+      method: 'POST',
+      path: '/orders/4482/refunds',
+      idempotencyKey: 'refund-1',
+      amount: 74_000,
+    });
   });
 
   it('waiting for an event answers when it happens, and with timed_out when it does not', async () => {
     await seed(ORDER);
     const waiting = shop.waitFor('applied:cancel:4482');
     await cancel();
-    expect(await waiting).toMatchObject({ event: 'applied:cancel:4482', idempotencyKey: 'cancel-1' });
+    expect(await waiting).toMatchObject({
+      event: 'applied:cancel:4482',
+      idempotencyKey: 'cancel-1',
+    });
 
     const never = await shop.get('/admin/events?wait=applied:refund:4482&timeoutMs=1');
     expect(never).toMatchObject(refusal(408, 'timed_out'));
@@ -523,15 +669,23 @@ describe('log and events', () => {
 
     await shop.post('/admin/ship/4482');
 
-    expect(await shop.waitFor('changed:ship:4482')).toMatchObject({ kind: 'change', orderStatus: 'shipped' });
+    expect(await shop.waitFor('changed:ship:4482')).toMatchObject({
+      kind: 'change',
+      orderStatus: 'shipped',
+    });
     await set({ clockOffsetMs: 2 * HOUR_MS });
-    expect(await read()).toMatchObject({ status: 'shipped', cancellation: { status: 'failed', reason: 'shipped by the warehouse' } });
+    expect(await read()).toMatchObject({
+      status: 'shipped',
+      cancellation: { status: 'failed', reason: 'shipped by the warehouse' },
+    });
   });
 
   it('releasing an order without an open cancellation is refused', async () => {
     await seed(ORDER);
 
-    expect(await shop.post('/admin/release/4482')).toMatchObject(refusal(409, 'no_open_cancellation'));
+    expect(await shop.post('/admin/release/4482')).toMatchObject(
+      refusal(409, 'no_open_cancellation'),
+    );
   });
 
   it('an order that is seeded again starts afresh under a higher version, while the log keeps what happened', async () => {
@@ -569,7 +723,9 @@ describe('the process', () => {
   }
 
   it('orders, refunds, keys, switches, due times and the log survive SIGKILL', async () => {
-    const SEED_FILE = worldFile({ orders: [ORDER, { ...ORDER, id: 'paid-back', status: 'cancelled' }] });
+    const SEED_FILE = worldFile({
+      orders: [ORDER, { ...ORDER, id: 'paid-back', status: 'cancelled' }],
+    });
     const killed = await launchService(MAIN, environment({ SEED_FILE }));
     const before = new ServiceClient(killed.url);
     await before.post('/orders/paid-back/refunds', FULL_REFUND, { key: 'refund-1' });
@@ -579,22 +735,36 @@ describe('the process', () => {
     const restarted = await launchService(MAIN, environment({ SEED_FILE }));
     const after = new ServiceClient(restarted.url);
 
-    expect(await after.post('/orders/paid-back/refunds', FULL_REFUND, { key: 'refund-1' })).toMatchObject({ replayed: true });
-    expect(await after.log({ kind: 'effect' })).toMatchObject([{ operation: 'refund' }, { operation: 'cancel' }]);
-    expect((await after.get('/orders/4482')).body).toMatchObject({ status: 'cancellation_pending' });
+    expect(
+      await after.post('/orders/paid-back/refunds', FULL_REFUND, { key: 'refund-1' }),
+    ).toMatchObject({ replayed: true });
+    expect(await after.log({ kind: 'effect' })).toMatchObject([
+      { operation: 'refund' },
+      { operation: 'cancel' },
+    ]);
+    expect((await after.get('/orders/4482')).body).toMatchObject({
+      status: 'cancellation_pending',
+    });
     await after.post('/admin/settings', { clockOffsetMs: HOUR_MS });
     await restarted.stop('SIGKILL');
 
     const again = await launchService(MAIN, environment({ SEED_FILE }));
     await new ServiceClient(again.url).waitFor('settled:cancel:4482');
-    expect((await new ServiceClient(again.url).get('/orders/4482')).body).toMatchObject({ status: 'cancelled' });
+    expect((await new ServiceClient(again.url).get('/orders/4482')).body).toMatchObject({
+      status: 'cancelled',
+    });
     await again.stop();
   });
 
   it('SIGTERM ends the process with code 0, also while a call is held and a poll is open', async () => {
-    const running = await launchService(MAIN, environment({ SEED_FILE: worldFile({ orders: [ORDER] }) }));
+    const running = await launchService(
+      MAIN,
+      environment({ SEED_FILE: worldFile({ orders: [ORDER] }) }),
+    );
     const client = new ServiceClient(running.url);
-    await client.post('/admin/faults', { faults: [{ operation: 'get', kind: 'pause_after', ms: HOUR_MS }] });
+    await client.post('/admin/faults', {
+      faults: [{ operation: 'get', kind: 'pause_after', ms: HOUR_MS }],
+    });
     const held = client.get('/orders/4482').catch(() => 'dropped');
     const poll = client.waitFor('applied:refund:4482', 60_000).catch(() => 'ended');
     await client.waitFor('fault:get:4482');
@@ -608,7 +778,9 @@ describe('the process', () => {
     const port = new URL(service.url).port;
 
     await expect(launchService(MAIN, environment({ PORT: port }))).rejects.toMatchObject({
-      message: expect.stringMatching(new RegExp(`^order-service: Port ${port} on 127.0.0.1 is already in use\\. .*set PORT.*$`)) as string,
+      message: expect.stringMatching(
+        new RegExp(`^order-service: Port ${port} on 127.0.0.1 is already in use\\. .*set PORT.*$`),
+      ) as string,
       cause: { exitCode: 1 },
     });
   });
@@ -619,12 +791,19 @@ describe('the process', () => {
     await expect(launchService(MAIN, environment({ SEED_FILE }))).rejects.toThrow(
       /^order-service: the seed: orders\[0\]\.status is "lost": use one of placed, paid.*orders\[0\]\.total is 7\.5: .*$/,
     );
-    await expect(launchService(MAIN, environment({ SEED_FILE: join(folder, 'none.json') }))).rejects.toThrow('cannot be read');
-    await expect(launchService(MAIN, environment({ PORT: 'many' }))).rejects.toThrow('PORT is "many"');
+    await expect(
+      launchService(MAIN, environment({ SEED_FILE: join(folder, 'none.json') })),
+    ).rejects.toThrow('cannot be read');
+    await expect(launchService(MAIN, environment({ PORT: 'many' }))).rejects.toThrow(
+      'PORT is "many"',
+    );
   });
 
   it('the log can be added to but never changed or shortened', async () => {
-    const running = await startOrderService({ dataFile: join(folder, 'orders.sqlite'), seed: { orders: [ORDER] } });
+    const running = await startOrderService({
+      dataFile: join(folder, 'orders.sqlite'),
+      seed: { orders: [ORDER] },
+    });
     await new ServiceClient(running.url).get('/orders/4482');
     await running.close();
 

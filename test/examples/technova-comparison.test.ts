@@ -43,7 +43,24 @@ describe('naive and safe on the same scenario', () => {
     const turn = await technova.answer(WISH);
 
     expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
-    expect(await technova.refunds()).toMatchObject([{ amount: 4_000, orderStatusAtThatMoment: 'cancelled' }]);
+    expect(await technova.refunds()).toMatchObject([
+      { amount: 4_000, orderStatusAtThatMoment: 'cancelled' },
+    ]);
+  });
+
+  test('[S0-30] [S0-38] the steps come in the order of the procedure: read, cancel, re-read, refund, re-read', async () => {
+    const technova = await unguarded({ orders: [orderOf()] });
+
+    await technova.answer(WISH);
+
+    const calls = await technova.shop.log({ kind: 'request' });
+    expect(calls.map((entry) => entry['operation'])).toEqual([
+      'get',
+      'cancel',
+      'get',
+      'refund',
+      'get_refund',
+    ]);
   });
 
   test('[S0-13] [S0-56] both traces read side by side: the gap between what the tool and the re-read said', async () => {
@@ -52,11 +69,18 @@ describe('naive and safe on the same scenario', () => {
     const technova = await unguarded(neverSettles);
 
     const naive = await naiveRun(shop.url, '4482');
-    const safe = stepsOf((await technova.answer(WISH)).events).filter(({ tool }) => tool !== 'load_skill');
+    const safe = stepsOf((await technova.answer(WISH)).events).filter(
+      ({ tool }) => tool !== 'load_skill',
+    );
 
     expect(naive.steps).toEqual([
       { tool: 'get_order', arguments: { orderId: '4482' }, toolSaid: 'paid', rereadSaid: null },
-      { tool: 'cancel_order', arguments: { orderId: '4482' }, toolSaid: 'accepted', rereadSaid: null },
+      {
+        tool: 'cancel_order',
+        arguments: { orderId: '4482' },
+        toolSaid: 'accepted',
+        rereadSaid: null,
+      },
       {
         tool: 'issue_refund',
         arguments: { orderId: '4482', amount: 4_000, reason: 'cancellation' },
@@ -75,7 +99,10 @@ describe('naive and safe on the same scenario', () => {
 
     const naive = await naiveRun(shop.url, '4482');
 
-    expect(naive).toMatchObject({ refunded: 0, steps: [{}, {}, { toolSaid: 'refused order_not_cancelled' }] });
+    expect(naive).toMatchObject({
+      refunded: 0,
+      steps: [{}, {}, { toolSaid: 'refused order_not_cancelled' }],
+    });
     expect(await shop.log({ kind: 'effect', operation: 'refund' })).toEqual([]);
     expect(await shop.log({ kind: 'request', operation: 'refund' })).toMatchObject([
       { result: 'refused', code: 'order_not_cancelled', httpStatus: 409 },
@@ -86,7 +113,13 @@ describe('naive and safe on the same scenario', () => {
 /** Why an accepted cancellation is not a cancelled order, and what becomes of the turn. */
 const twoLines = {
   total: 4_000,
-  lines: ['line-1', 'line-2'].map((id) => ({ id, sku: id, name: id, quantity: 1, unitPrice: 2_000 })),
+  lines: ['line-1', 'line-2'].map((id) => ({
+    id,
+    sku: id,
+    name: id,
+    quantity: 1,
+    unitPrice: 2_000,
+  })),
 };
 const causes = [
   { cause: 'still queued', order: { cancelBehaviour: 'queued' }, reread: 'pending' },
@@ -95,7 +128,11 @@ const causes = [
     order: { cancelBehaviour: 'not_propagated', settleMs: 3_600_000 },
     reread: 'pending',
   },
-  { cause: 'partly applied', order: { ...twoLines, cancelBehaviour: 'partly_applied' }, reread: 'pending' },
+  {
+    cause: 'partly applied',
+    order: { ...twoLines, cancelBehaviour: 'partly_applied' },
+    reread: 'pending',
+  },
   { cause: 'held for fraud review', order: { cancelBehaviour: 'fraud_hold' }, reread: 'blocked' },
 ];
 

@@ -32,7 +32,11 @@ describe('a ticket that cannot be used is named by file, line, field, value and 
   test.each<[string, string, string]>([
     [
       'a stop reason of another outcome',
-      linesOf(ticket, { ...ticket, id: 'u', expect: { outcome: 'completed', stopReason: 'human_takeover' } }),
+      linesOf(ticket, {
+        ...ticket,
+        id: 'u',
+        expect: { outcome: 'completed', stopReason: 'human_takeover' },
+      }),
       'bad.jsonl line 2: expect is {"outcome":"completed","stopReason":"human_takeover"}: use {"phase": "awaiting_approval"} or',
     ],
     [
@@ -40,7 +44,11 @@ describe('a ticket that cannot be used is named by file, line, field, value and 
       linesOf({ ...ticket, followUps: [{ afterMs: 5_000, text: 'x', expect: ticket.expect }] }),
       'bad.jsonl line 1: followUps[0]',
     ],
-    ['a missing text', linesOf({ ...ticket, text: undefined }), 'bad.jsonl line 1: text is missing'],
+    [
+      'a missing text',
+      linesOf({ ...ticket, text: undefined }),
+      'bad.jsonl line 1: text is missing',
+    ],
     ['an unknown field', linesOf({ ...ticket, efects: [] }), 'remove the unknown field efects'],
     ['no JSON', '{"id": ', 'bad.jsonl line 1 is not JSON'],
     [
@@ -94,32 +102,44 @@ test('the dates of the world move with the day, so that a window of 30 days stay
 
   const { orders } = readWorld(Date.parse('2030-01-10T18:00:00Z'), path);
 
-  expect(orders).toMatchObject([{ placedAt: '2029-12-29T09:00:00.000Z', deliveredAt: '2030-01-05T09:00:00.000Z' }]);
+  expect(orders).toMatchObject([
+    { placedAt: '2029-12-29T09:00:00.000Z', deliveredAt: '2030-01-05T09:00:00.000Z' },
+  ]);
 });
 
 describe('turnkeeper.config.ts', () => {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const load = (environment: Record<string, string>) => {
-    const script = "import('./turnkeeper.config.ts').then(({ default: agent }) => console.log(agent.rules.name))";
+    const script =
+      "import('./turnkeeper.config.ts').then(({ default: agent }) => console.log(agent.rules.name))";
     const env = { PATH: process.env['PATH'], ...environment };
     return spawnSync(process.execPath, ['-e', script], { cwd: root, env, encoding: 'utf8' });
   };
   const ORDER_SERVICE_URL = 'http://127.0.0.1:4001';
 
   test('exports the agent of the example, with the addresses of the environment', () => {
-    expect(load({ ORDER_SERVICE_URL, TICKET_DESK_URL: 'http://127.0.0.1:4002' }).stdout.trim()).toBe('technova');
+    expect(
+      load({ ORDER_SERVICE_URL, TICKET_DESK_URL: 'http://127.0.0.1:4002' }).stdout.trim(),
+    ).toBe('technova');
   });
 
   test('names the variable that is missing or wrong', () => {
     expect(load({ ORDER_SERVICE_URL }).stderr).toContain('TICKET_DESK_URL is not set');
-    expect(load({ ORDER_SERVICE_URL, TICKET_DESK_URL: 'desk' }).stderr).toContain('TICKET_DESK_URL is "desk"');
+    expect(load({ ORDER_SERVICE_URL, TICKET_DESK_URL: 'desk' }).stderr).toContain(
+      'TICKET_DESK_URL is "desk"',
+    );
   });
 });
 
 test('[S0-28] the skill has a name, says when to use it and when not, and is short', () => {
-  const path = new URL('../../examples/technova/skills/cancel-and-refund/SKILL.md', import.meta.url);
+  const path = new URL(
+    '../../examples/technova/skills/cancel-and-refund/SKILL.md',
+    import.meta.url,
+  );
   const text = readFileSync(path, 'utf8');
 
-  expect(text).toMatch(/^---\nname: cancel-and-refund\ndescription: .*Use when .*not for .*\n---\n/);
+  expect(text).toMatch(
+    /^---\nname: cancel-and-refund\ndescription: .*Use when .*not for .*\n---\n/,
+  );
   expect(text.split('\n').length).toBeLessThan(30);
 });

@@ -14,48 +14,59 @@ async function keysOf({ shop }: Technova, operation: 'cancel' | 'refund') {
   return new Set(calls.map((entry) => entry['idempotencyKey']));
 }
 
-describe.each(['drop_after', 'hang_after', 'fail_after'])('the answer is lost after the deed (%s)', (kind) => {
-  test.each(['cancel', 'refund'] as const)(
-    '[P5] [P4] %s: a re-read finds it done, it is not sent again and is never called failed',
-    async (operation) => {
-      const technova = await startTechnova(undefined, { pace: HURRIED });
-      await script(technova, { operation, kind });
+describe.each(['drop_after', 'hang_after', 'fail_after'])(
+  'the answer is lost after the deed (%s)',
+  (kind) => {
+    test.each(['cancel', 'refund'] as const)(
+      '[P5] [P4] %s: a re-read finds it done, it is not sent again and is never called failed',
+      async (operation) => {
+        const technova = await startTechnova(undefined, { pace: HURRIED });
+        await script(technova, { operation, kind });
 
-      const turn = await technova.answer(WISH);
+        const turn = await technova.answer(WISH);
 
-      expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
-      expect(await technova.effects(operation)).toHaveLength(1);
-      expect(await technova.shop.log({ kind: 'request', operation })).toHaveLength(1);
-      const tool = operation === 'cancel' ? 'cancel_order' : 'issue_refund';
-      const [step] = stepsOf(turn.events).filter((one) => one.tool === tool);
-      expect(step).toMatchObject({ toolSaid: expect.stringMatching(/^unknown/), rereadSaid: 'landed' });
-      expect(await technova.rig.records.ledger('test/c1')).toMatchObject([
-        { tool: 'cancel_order', status: 'verified', attempts: 1 },
-        { tool: 'issue_refund', status: 'verified', attempts: 1 },
-      ]);
-    },
-  );
-});
+        expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
+        expect(await technova.effects(operation)).toHaveLength(1);
+        expect(await technova.shop.log({ kind: 'request', operation })).toHaveLength(1);
+        const tool = operation === 'cancel' ? 'cancel_order' : 'issue_refund';
+        const [step] = stepsOf(turn.events).filter((one) => one.tool === tool);
+        expect(step).toMatchObject({
+          toolSaid: expect.stringMatching(/^unknown/),
+          rereadSaid: 'landed',
+        });
+        expect(await technova.rig.records.ledger('test/c1')).toMatchObject([
+          { tool: 'cancel_order', status: 'verified', attempts: 1 },
+          { tool: 'issue_refund', status: 'verified', attempts: 1 },
+        ]);
+      },
+    );
+  },
+);
 
-describe.each(['drop_before', 'hang_before', 'fail_before'])('the call is lost before the deed (%s)', (kind) => {
-  test.each(['cancel', 'refund'] as const)(
-    '[P5] %s: told so only when a late arrival would be refused; asked again under the same key it happens once',
-    async (operation) => {
-      const technova = await startTechnova(undefined, { pace: HURRIED });
-      await script(technova, { operation, kind });
+describe.each(['drop_before', 'hang_before', 'fail_before'])(
+  'the call is lost before the deed (%s)',
+  (kind) => {
+    test.each(['cancel', 'refund'] as const)(
+      '[P5] %s: told so only when a late arrival would be refused; asked again under the same key it happens once',
+      async (operation) => {
+        const technova = await startTechnova(undefined, { pace: HURRIED });
+        await script(technova, { operation, kind });
 
-      const turn = await technova.answer(WISH);
+        const turn = await technova.answer(WISH);
 
-      expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
-      expect(turn.state.rounds).toHaveLength(5);
-      expect(await technova.effects(operation)).toHaveLength(1);
-      expect((await keysOf(technova, operation)).size).toBe(1);
-      const lost = turn.state.rounds.flatMap(({ calls }) => calls).find(({ effect }) => effect?.status === 'not_landed');
-      const lastRead = lost?.effect?.reads.at(-1);
-      expect(lastRead?.at).toBeGreaterThan(lost?.effect?.validUntil ?? Infinity);
-    },
-  );
-});
+        expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
+        expect(turn.state.rounds).toHaveLength(5);
+        expect(await technova.effects(operation)).toHaveLength(1);
+        expect((await keysOf(technova, operation)).size).toBe(1);
+        const lost = turn.state.rounds
+          .flatMap(({ calls }) => calls)
+          .find(({ effect }) => effect?.status === 'not_landed');
+        const lastRead = lost?.effect?.reads.at(-1);
+        expect(lastRead?.at).toBeGreaterThan(lost?.effect?.validUntil ?? Infinity);
+      },
+    );
+  },
+);
 
 test('[P5] a refund that arrives after its validity is refused by the order service, and the next attempt pays once', async () => {
   const technova = await startTechnova(undefined, { pace: HURRIED });
@@ -91,14 +102,20 @@ describe('a success that is not true (ack_only)', () => {
       rereadSaid: 'not_landed, not_landed, not_landed, not_landed',
     });
     expect(replies).toEqual([technova.agent.rules.texts.handover]);
-    expect(await technova.rig.records.ledger('test/c1')).toMatchObject([{}, { status: 'not_landed' }]);
+    expect(await technova.rig.records.ledger('test/c1')).toMatchObject([
+      {},
+      { status: 'not_landed' },
+    ]);
   });
 
   test('[P6] of a cancellation: no refund follows', async () => {
     const technova = await startTechnova(undefined, { pace: HURRIED });
     await script(technova, { operation: 'cancel', kind: 'ack_only' });
 
-    expect(await technova.answer(WISH)).toMatchObject({ outcome: 'escalated', reason: 'verification_failed' });
+    expect(await technova.answer(WISH)).toMatchObject({
+      outcome: 'escalated',
+      reason: 'verification_failed',
+    });
     expect(await technova.effects()).toEqual([]);
     expect(await technova.shop.log({ kind: 'request', operation: 'refund' })).toEqual([]);
   });

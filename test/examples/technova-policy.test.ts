@@ -4,6 +4,7 @@ import { policy } from '../../examples/technova/agent/policy.ts';
 import { countIn, orderIdsIn, readWish } from '../../examples/technova/agent/wishes.ts';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
+import type { TurnRecord } from '../../src/store/records.ts';
 import { daysAgo, startTechnova, type Technova } from '../support/technova.ts';
 
 const OWNER = 'ana@example.com';
@@ -17,12 +18,23 @@ const sameViewSameAnswer = scriptedModel((view) => {
 });
 
 const lines = fc
-  .array(fc.record({ quantity: fc.integer({ min: 1, max: 4 }), unitPrice: fc.integer({ min: 100, max: 20_000 }) }), {
-    minLength: 1,
-    maxLength: 3,
-  })
+  .array(
+    fc.record({
+      quantity: fc.integer({ min: 1, max: 4 }),
+      unitPrice: fc.integer({ min: 100, max: 20_000 }),
+    }),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  )
   .map((some) =>
-    some.map((line, index) => ({ ...line, id: `line-${index + 1}`, sku: `SKU-${index}`, name: NAMES[index] ?? '' })),
+    some.map((line, index) => ({
+      ...line,
+      id: `line-${index + 1}`,
+      sku: `SKU-${index}`,
+      name: NAMES[index] ?? '',
+    })),
   );
 const NAMES = ['Bowl', 'Glass', 'Lamp'];
 
@@ -38,7 +50,10 @@ const anyOrder = fc
     delivered: fc.integer({ min: 1, max: 60 }),
   })
   .map(({ mine, paidBack, held, delivered, ...order }) => {
-    const total = order.lines.reduce((sum, { quantity, unitPrice }) => sum + quantity * unitPrice, 0);
+    const total = order.lines.reduce(
+      (sum, { quantity, unitPrice }) => sum + quantity * unitPrice,
+      0,
+    );
     return {
       ...order,
       customerId: mine ? OWNER : 'somebody.else@example.com',
@@ -58,20 +73,30 @@ let cases = 0;
 function nextNumber(dashed: boolean): string {
   cases += 1;
   const number = (cases * 7_919) % 90_000;
-  return dashed ? `${10 + (cases % 90)}-${10_000 + number}` : String(1_000 + number * 7 + (cases % 7));
+  return dashed
+    ? `${10 + (cases % 90)}-${10_000 + number}`
+    : String(1_000 + number * 7 + (cases % 7));
 }
 
 /** Puts the order into the shop, lets its customer write, and answers what became of it. */
-async function outcomeOf(technova: Technova, { dashed, ...order }: AnyOrder, text: (id: string) => string) {
+async function outcomeOf(
+  technova: Technova,
+  { dashed, ...order }: AnyOrder,
+  text: (id: string) => string,
+) {
   const id = nextNumber(dashed);
   const conversationId = `c${id}`;
-  const { status, body } = await technova.shop.post('/admin/orders', { orders: [{ id, ...order }] });
+  const { status, body } = await technova.shop.post('/admin/orders', {
+    orders: [{ id, ...order }],
+  });
   if (status !== 200) throw new Error(JSON.stringify(body));
   await technova.say(text(id), { conversationId });
   const turn = await technova.rest(`test/${conversationId}`);
   const log = await technova.shop.log({ kind: 'effect', subject: id });
   const effects = log.map(({ operation, amount, lineId, orderStatusAtThatMoment: then }) =>
-    operation === 'cancel' ? 'cancel' : `refund ${String(amount)} ${String(lineId)} while ${String(then)}`,
+    operation === 'cancel'
+      ? 'cancel'
+      : `refund ${String(amount)} ${String(lineId)} while ${String(then)}`,
   );
   return { end: turn.phase === 'ended' ? turn.reason : 'waits', effects };
 }
@@ -80,8 +105,10 @@ async function outcomeOf(technova: Technova, { dashed, ...order }: AnyOrder, tex
 function rightForCancel(order: AnyOrder) {
   const left = order.total - order.refunded;
   if (order.customerId !== OWNER) return { end: 'asked_customer', effects: [] };
-  if (order.flags.length > 0 && order.status !== 'cancelled') return { end: 'model_escalated', effects: [] };
-  if (order.status === 'shipped' || order.status === 'delivered') return { end: 'declined', effects: [] };
+  if (order.flags.length > 0 && order.status !== 'cancelled')
+    return { end: 'model_escalated', effects: [] };
+  if (order.status === 'shipped' || order.status === 'delivered')
+    return { end: 'declined', effects: [] };
   const cancelled = order.status === 'cancelled' ? [] : ['cancel'];
   if (left === 0) return { end: 'replied', effects: cancelled };
   if (left > (LIMITS[order.currency] ?? 0)) return { end: 'waits', effects: cancelled };
@@ -91,9 +118,11 @@ function rightForCancel(order: AnyOrder) {
 function rightForDefect(order: AnyOrder, pieces: number) {
   const [line] = order.lines;
   if (order.customerId !== OWNER) return { end: 'asked_customer', effects: [] };
-  if (order.flags.length > 0 && order.status !== 'cancelled') return { end: 'model_escalated', effects: [] };
+  if (order.flags.length > 0 && order.status !== 'cancelled')
+    return { end: 'model_escalated', effects: [] };
   if (order.status !== 'delivered') return { end: 'asked_customer', effects: [] };
-  if (Date.parse(order.deliveredAt ?? '') < Date.now() - 30 * 86_400_000) return { end: 'declined', effects: [] };
+  if (Date.parse(order.deliveredAt ?? '') < Date.now() - 30 * 86_400_000)
+    return { end: 'declined', effects: [] };
   if (line === undefined || pieces > line.quantity) return { end: 'asked_customer', effects: [] };
   const amount = pieces * line.unitPrice;
   if (amount > (LIMITS[order.currency] ?? 0)) return { end: 'waits', effects: [] };
@@ -108,7 +137,8 @@ describe('whatever the order number, the amounts and the status', () => {
     const wording = fc.constantFrom(
       (id: string) => `Please cancel order #${id} and refund me.`,
       (id: string) => `Bitte stornieren Sie die Bestellung ${id}, danke.`,
-      (id: string) => `I ordered it by mistake. cancel order \u200f${id}\u200f, I want my money back!`,
+      (id: string) =>
+        `I ordered it by mistake. cancel order \u200f${id}\u200f, I want my money back!`,
     );
     await fc.assert(
       fc.asyncProperty(anyOrder, wording, async (order, say) => {
@@ -134,6 +164,32 @@ describe('whatever the order number, the amounts and the status', () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe('the skill', () => {
+  test('[S0-29] is always in view by name and description; its procedure is loaded once, when the task needs it', async () => {
+    const views: View[] = [];
+    const model = scriptedModel((view) => {
+      views.push(view);
+      return policy(view);
+    });
+    const technova = await startTechnova(undefined, { model });
+    const loads = (turn: TurnRecord | undefined) =>
+      turn?.state.rounds.flatMap(({ calls }) => calls.filter(({ tool }) => tool === 'load_skill'))
+        .length;
+
+    await technova.say('Where is my order #4482?');
+    await technova.say('Please cancel order #4482 and refund me.');
+    await technova.say('Please cancel order #4482 and refund me.');
+    const turns = await technova.ended(3);
+
+    expect(turns.map(loads)).toEqual([0, 1, 0]);
+    for (const { skills } of views) {
+      expect(skills).toEqual([
+        { name: 'cancel-and-refund', description: expect.stringContaining('Use when') },
+      ]);
+    }
   });
 });
 
@@ -164,7 +220,8 @@ describe('reading what a customer wrote', () => {
   });
 
   test('what is quoted below the own words is not the wish', () => {
-    const text = 'Where is my order?\n\nOn Monday, TechNova wrote:\n> Please cancel your order before Friday.';
+    const text =
+      'Where is my order?\n\nOn Monday, TechNova wrote:\n> Please cancel your order before Friday.';
 
     expect(readWish(view(text)).wish).toBe('order_status');
     expect(readWish(view('> please cancel\nWhere is my order?')).wish).toBe('order_status');

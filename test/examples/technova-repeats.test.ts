@@ -26,30 +26,56 @@ describe('a model that asks for the same refund again in a later round', () => {
 
     const turn = await technova.answer(WISH);
 
-    const answers = turn.state.rounds.flatMap(({ calls }) => calls.filter(({ tool }) => tool === 'issue_refund'));
+    const answers = turn.state.rounds.flatMap(({ calls }) =>
+      calls.filter(({ tool }) => tool === 'issue_refund'),
+    );
     expect(answers).toMatchObject([
       { result: { kind: 'ok' } },
-      { result: { kind: 'ok', earlier: true, observation: { data: { refund: { amount: 4_000 } } } } },
+      {
+        result: { kind: 'ok', earlier: true, observation: { data: { refund: { amount: 4_000 } } } },
+      },
     ]);
     expect(await technova.refunds()).toHaveLength(1);
     expect(await technova.shop.log({ kind: 'request', operation: 'refund' })).toHaveLength(1);
   });
 
   test.each<[string, (args: Arguments) => Arguments, object]>([
-    ['with a word more', (args) => ({ ...args, note: 'as promised' }), { kind: 'ok', earlier: true }],
-    ['in another order', ({ reason, ...args }) => ({ reason, ...args }), { kind: 'ok', earlier: true }],
+    [
+      'with a word more',
+      (args) => ({ ...args, note: 'as promised' }),
+      { kind: 'ok', earlier: true },
+    ],
+    [
+      'in another order',
+      ({ reason, ...args }) => ({ reason, ...args }),
+      { kind: 'ok', earlier: true },
+    ],
     ['for a cent less', (args) => ({ ...args, amount: 3_999 }), { code: 'amount_not_justified' }],
-    ['for a negative amount', (args) => ({ ...args, amount: -4_000 }), { code: 'amount_not_justified' }],
+    [
+      'for a negative amount',
+      (args) => ({ ...args, amount: -4_000 }),
+      { code: 'amount_not_justified' },
+    ],
     ['as a text', (args) => ({ ...args, amount: '4000' }), { code: 'invalid_arguments' }],
     ['for a line of it', (args) => ({ ...args, lineId: 'line-1' }), { code: 'line_not_expected' }],
-    ['as a defect', (args) => ({ ...args, reason: 'defect', lineId: 'line-1' }), { code: 'order_not_delivered' }],
-    ['spelling the order otherwise', (args) => ({ ...args, orderId: '#4482' }), { code: 'invalid_arguments' }],
+    [
+      'as a defect',
+      (args) => ({ ...args, reason: 'defect', lineId: 'line-1' }),
+      { code: 'order_not_delivered' },
+    ],
+    [
+      'spelling the order otherwise',
+      (args) => ({ ...args, orderId: '#4482' }),
+      { code: 'invalid_arguments' },
+    ],
   ])('[P4] and rephrases it %s pays once', async (_how, rephrase, second) => {
     const technova = await startTechnova(undefined, { model: insisting(rephrase) });
 
     const turn = await technova.answer(WISH);
 
-    expect(turn.state.rounds.at(3)?.calls).toMatchObject([{ tool: 'issue_refund', result: second }]);
+    expect(turn.state.rounds.at(3)?.calls).toMatchObject([
+      { tool: 'issue_refund', result: second },
+    ]);
     expect(await technova.refunds()).toHaveLength(1);
   });
 });
@@ -80,7 +106,10 @@ describe('a refund of another line', () => {
     const model = scriptedModel((view) => {
       if (view.rounds.length === 0) return policy(view);
       if (view.rounds.length > 1) return { kind: 'finish_candidate', reply: 'Both are refunded.' };
-      return { kind: 'tool_calls', calls: [call('a', 'line-1', 1_800), call('b', 'line-2', 2_200)] };
+      return {
+        kind: 'tool_calls',
+        calls: [call('a', 'line-1', 1_800), call('b', 'line-2', 2_200)],
+      };
     });
     const technova = await startTechnova({ orders: [delivered()] }, { model });
 
@@ -100,7 +129,10 @@ describe('a customer who asks twice in two messages', () => {
 
     expect(second?.state.rounds.flatMap(({ calls }) => calls)).toMatchObject([
       { tool: 'get_order' },
-      { tool: 'issue_refund', result: { kind: 'rejected', check: 'idempotency', code: 'possible_repeat' } },
+      {
+        tool: 'issue_refund',
+        result: { kind: 'rejected', check: 'idempotency', code: 'possible_repeat' },
+      },
       { tool: 'get_refund', result: { kind: 'ok' } },
     ]);
     expect((await technova.repliesIn('c1', 2)).at(-1)).toMatch(/refunded already: 11\.00 EUR/);
@@ -115,7 +147,10 @@ describe('a customer who asks twice in two messages', () => {
     const turns = await technova.ended(2);
 
     expect(turns).toMatchObject([{ reason: 'replied' }, { reason: 'replied' }]);
-    expect(await technova.effects()).toMatchObject([{ operation: 'cancel' }, { operation: 'refund' }]);
+    expect(await technova.effects()).toMatchObject([
+      { operation: 'cancel' },
+      { operation: 'refund' },
+    ]);
   });
 
   test('[S0-27] cancelling is one operation whoever asks: from another conversation too', async () => {
@@ -154,7 +189,10 @@ describe('a model that skips a step of the procedure', () => {
     const blind = scriptedModel((view) =>
       view.rounds.length > 0
         ? { kind: 'escalate', rationale: 'it was refused' }
-        : { kind: 'tool_calls', calls: [{ id: 'c', tool: 'cancel_order', arguments: { orderId: '4482' } }] },
+        : {
+            kind: 'tool_calls',
+            calls: [{ id: 'c', tool: 'cancel_order', arguments: { orderId: '4482' } }],
+          },
     );
     const technova = await startTechnova(undefined, { model: blind });
 

@@ -14,7 +14,8 @@ const soon = () => Date.now() + 2_000;
 
 async function startDesk(fault?: { kind: string }) {
   const { desk } = await startServices();
-  if (fault !== undefined) await desk.post('/admin/faults', { faults: [{ operation: 'reply', ...fault }] });
+  if (fault !== undefined)
+    await desk.post('/admin/faults', { faults: [{ operation: 'reply', ...fault }] });
   return { desk, target: ticketDesk(desk.url) };
 }
 
@@ -24,28 +25,41 @@ describe('sending to the ticket desk', () => {
     ['holding', 'reply'],
     ['handover', 'reply'],
     ['note', 'note'],
-  ] as const)('a %s arrives as a %s with our reference, and is found again', async (kind, arrivesAs) => {
-    const { desk, target } = await startDesk();
+  ] as const)(
+    'a %s arrives as a %s with our reference, and is found again',
+    async (kind, arrivesAs) => {
+      const { desk, target } = await startDesk();
 
-    const sent = await target.send({ ...message, kind }, soon());
+      const sent = await target.send({ ...message, kind }, soon());
 
-    const { body } = await desk.get(`/conversations/${encodeURIComponent(message.externalId)}`);
-    expect(body).toMatchObject({ messages: [{ kind: arrivesAs, text: 'Hello', reference: 'ref-1' }] });
-    expect(sent).toEqual({ kind: 'sent', targetId: 'msg-1' });
-    expect(await target.find(message)).toEqual({ kind: 'found', targetId: 'msg-1' });
-  });
+      const { body } = await desk.get(`/conversations/${encodeURIComponent(message.externalId)}`);
+      expect(body).toMatchObject({
+        messages: [{ kind: arrivesAs, text: 'Hello', reference: 'ref-1' }],
+      });
+      expect(sent).toEqual({ kind: 'sent', targetId: 'msg-1' });
+      expect(await target.find(message)).toEqual({ kind: 'found', targetId: 'msg-1' });
+    },
+  );
 
   test('what the desk refuses will never be sent', async () => {
     const { desk, target } = await startDesk();
-    await desk.post('/admin/conversations', { conversations: [{ id: message.externalId, status: 'merged' }] });
+    await desk.post('/admin/conversations', {
+      conversations: [{ id: message.externalId, status: 'merged' }],
+    });
 
-    expect(await target.send(message, soon())).toEqual({ kind: 'refused', reason: 'conversation_merged' });
+    expect(await target.send(message, soon())).toEqual({
+      kind: 'refused',
+      reason: 'conversation_merged',
+    });
   });
 
   test('after the deadline nothing is sent', async () => {
     const { desk, target } = await startDesk();
 
-    expect(await target.send(message, Date.now())).toEqual({ kind: 'not_sent', reason: 'deadline_passed' });
+    expect(await target.send(message, Date.now())).toEqual({
+      kind: 'not_sent',
+      reason: 'deadline_passed',
+    });
     expect(await desk.log({ kind: 'request' })).toEqual([]);
   });
 
@@ -62,7 +76,9 @@ describe('sending to the ticket desk', () => {
       const { target } = await startDesk({ kind });
 
       expect(await target.send(message, soon())).toMatchObject({ kind: 'unknown' });
-      expect(await target.find(message)).toMatchObject({ kind: kind.endsWith('after') ? 'found' : 'absent' });
+      expect(await target.find(message)).toMatchObject({
+        kind: kind.endsWith('after') ? 'found' : 'absent',
+      });
     },
   );
 
@@ -77,7 +93,9 @@ describe('sending to the ticket desk', () => {
 
 test('[P14] a reply whose answer was lost is read back and not sent a second time', async () => {
   const technova = await startTechnova();
-  await technova.desk.post('/admin/faults', { faults: [{ operation: 'reply', kind: 'fail_after' }] });
+  await technova.desk.post('/admin/faults', {
+    faults: [{ operation: 'reply', kind: 'fail_after' }],
+  });
 
   await technova.say('Where is my order #4482?');
   await technova.say('Do you sell gift cards?');

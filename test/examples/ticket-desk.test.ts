@@ -20,7 +20,11 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 function reply(text: string, reference: string | null = null, signal?: AbortSignal) {
-  return desk.post('/conversations/c-1/replies', { text, reference }, signal === undefined ? {} : { signal });
+  return desk.post(
+    '/conversations/c-1/replies',
+    { text, reference },
+    signal === undefined ? {} : { signal },
+  );
 }
 
 async function messages(): Promise<unknown> {
@@ -32,16 +36,29 @@ async function script(...faults: object[]): Promise<void> {
 }
 
 async function arrange(conversation: object): Promise<void> {
-  expect((await desk.post('/admin/conversations', { conversations: [{ id: 'c-1', ...conversation }] })).status).toBe(200);
+  expect(
+    (await desk.post('/admin/conversations', { conversations: [{ id: 'c-1', ...conversation }] }))
+      .status,
+  ).toBe(200);
 }
 
 describe('writing', () => {
   it('replies, notes and status changes are read back in the order they were written, each with its reference', async () => {
-    expect(await reply('Your order is cancelled.', 'turn-1')).toMatchObject({ status: 201, body: { message: { id: 'msg-1' } } });
-    expect(await desk.post('/conversations/c-1/notes', { text: 'Refund paid.' })).toMatchObject({ status: 201 });
-    expect(await desk.put('/conversations/c-1/status', { status: 'closed', reference: 'turn-1' })).toMatchObject({ status: 200 });
+    expect(await reply('Your order is cancelled.', 'turn-1')).toMatchObject({
+      status: 201,
+      body: { message: { id: 'msg-1' } },
+    });
+    expect(await desk.post('/conversations/c-1/notes', { text: 'Refund paid.' })).toMatchObject({
+      status: 201,
+    });
+    expect(
+      await desk.put('/conversations/c-1/status', { status: 'closed', reference: 'turn-1' }),
+    ).toMatchObject({ status: 200 });
 
-    expect((await desk.get('/conversations/c-1')).body).toMatchObject({ status: 'closed', owner: 'agent' });
+    expect((await desk.get('/conversations/c-1')).body).toMatchObject({
+      status: 'closed',
+      owner: 'agent',
+    });
     expect(await messages()).toMatchObject([
       { id: 'msg-1', kind: 'reply', text: 'Your order is cancelled.', reference: 'turn-1' },
       { id: 'msg-2', kind: 'note', text: 'Refund paid.', reference: null },
@@ -72,7 +89,9 @@ describe('writing', () => {
     await desk.post('/admin/conversations/c-1/human-reply', { text: 'I take over.' });
 
     expect((await desk.get('/conversations/c-1')).body).toMatchObject({ owner: 'human' });
-    expect(await messages()).toMatchObject([{ kind: 'reply', author: 'human', text: 'I take over.' }]);
+    expect(await messages()).toMatchObject([
+      { kind: 'reply', author: 'human', text: 'I take over.' },
+    ]);
   });
 
   it('an empty or misspelt message is refused with the field and the fix', async () => {
@@ -91,7 +110,9 @@ describe('states of a conversation', () => {
     const { status, body } = await reply('Hello.');
 
     expect(status).toBe(409);
-    expect(body).toMatchObject({ error: { code: 'conversation_merged', message: expect.stringContaining('c-2') as string } });
+    expect(body).toMatchObject({
+      error: { code: 'conversation_merged', message: expect.stringContaining('c-2') as string },
+    });
     expect(await messages()).toEqual([]);
   });
 
@@ -101,19 +122,31 @@ describe('states of a conversation', () => {
 
     await desk.post('/admin/settings', { closedConversation: 'refuse' });
 
-    expect(await reply('And another.')).toMatchObject({ status: 409, body: { error: { code: 'conversation_closed' } } });
-    expect(await desk.post('/conversations/c-1/notes', { text: 'Noted.' })).toMatchObject({ status: 201 });
+    expect(await reply('And another.')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conversation_closed' } },
+    });
+    expect(await desk.post('/conversations/c-1/notes', { text: 'Noted.' })).toMatchObject({
+      status: 201,
+    });
     expect((await desk.get('/conversations/c-1')).body).toMatchObject({ status: 'closed' });
   });
 
   it('an unknown conversation is opened by the first message, or refused where the desk is set so', async () => {
-    expect(await desk.get('/conversations/new')).toMatchObject({ status: 200, body: { id: 'new', messages: [] } });
-    expect(await desk.post('/conversations/new/replies', { text: 'Hello.' })).toMatchObject({ status: 201 });
+    expect(await desk.get('/conversations/new')).toMatchObject({
+      status: 200,
+      body: { id: 'new', messages: [] },
+    });
+    expect(await desk.post('/conversations/new/replies', { text: 'Hello.' })).toMatchObject({
+      status: 201,
+    });
 
     await desk.post('/admin/settings', { unknownConversation: 'refuse' });
 
     const refusal = { status: 404, body: { error: { code: 'conversation_not_found' } } };
-    expect(await desk.post('/conversations/other/replies', { text: 'Hello.' })).toMatchObject(refusal);
+    expect(await desk.post('/conversations/other/replies', { text: 'Hello.' })).toMatchObject(
+      refusal,
+    );
     expect(await desk.get('/conversations/other')).toMatchObject(refusal);
     expect(await desk.get('/conversations/new')).toMatchObject({ status: 200 });
   });
@@ -137,13 +170,18 @@ describe('faults', () => {
   it.each([
     ['drop_before', 0],
     ['drop_after', 1],
-  ])('%s gives no answer and leaves %i messages, which a re-read finds by its reference', async (kind, count) => {
-    await script({ operation: 'reply', kind });
+  ])(
+    '%s gives no answer and leaves %i messages, which a re-read finds by its reference',
+    async (kind, count) => {
+      await script({ operation: 'reply', kind });
 
-    await expect(reply('Hello.', 'turn-1')).rejects.toThrow('fetch failed');
+      await expect(reply('Hello.', 'turn-1')).rejects.toThrow('fetch failed');
 
-    expect(await messages()).toMatchObject(Array.from({ length: count }, () => ({ reference: 'turn-1' })));
-  });
+      expect(await messages()).toMatchObject(
+        Array.from({ length: count }, () => ({ reference: 'turn-1' })),
+      );
+    },
+  );
 
   it.each([
     ['hang_before', 'fault:reply:c-1', 0],
@@ -161,11 +199,18 @@ describe('faults', () => {
   });
 
   it('faults are counted apart for replies, notes, status changes and reads', async () => {
-    await script({ operation: 'note', kind: 'fail_before' }, { operation: 'get', nth: 2, kind: 'fail_before' });
+    await script(
+      { operation: 'note', kind: 'fail_before' },
+      { operation: 'get', nth: 2, kind: 'fail_before' },
+    );
 
     expect(await reply('Hello.')).toMatchObject({ status: 201 });
-    expect(await desk.post('/conversations/c-1/notes', { text: 'Noted.' })).toMatchObject({ status: 503 });
-    expect(await desk.put('/conversations/c-1/status', { status: 'closed' })).toMatchObject({ status: 200 });
+    expect(await desk.post('/conversations/c-1/notes', { text: 'Noted.' })).toMatchObject({
+      status: 503,
+    });
+    expect(await desk.put('/conversations/c-1/status', { status: 'closed' })).toMatchObject({
+      status: 200,
+    });
     expect(await desk.get('/conversations/c-1')).toMatchObject({ status: 200 });
     expect(await desk.get('/conversations/c-1')).toMatchObject({ status: 503 });
   });
@@ -184,18 +229,21 @@ describe('the process', () => {
     const restarted = await launchService(MAIN, environment);
     const after = new ServiceClient(restarted.url);
 
-    expect((await after.get('/conversations/c-1')).body).toMatchObject({ owner: 'human', messages: [{ reference: 'turn-1' }] });
+    expect((await after.get('/conversations/c-1')).body).toMatchObject({
+      owner: 'human',
+      messages: [{ reference: 'turn-1' }],
+    });
     expect(await after.log({ kind: 'effect' })).toHaveLength(1);
     expect(await restarted.stop('SIGTERM')).toBe(0);
     rmSync(folder, { recursive: true });
   });
 
   it('a port in use and a bad seed end the start with one line each', async () => {
-    await expect(launchService(MAIN, { PORT: new URL(service.url).port, DATA_FILE: ':memory:' })).rejects.toThrow(
-      /^ticket-desk: Port \d+ on 127\.0\.0\.1 is already in use\. .*$/,
-    );
-    await expect(startTicketDesk({ seed: { conversations: [{ id: 'c-1', owner: 'robot' }] } })).rejects.toThrow(
-      'the seed: conversations[0].owner is "robot": use one of agent, human',
-    );
+    await expect(
+      launchService(MAIN, { PORT: new URL(service.url).port, DATA_FILE: ':memory:' }),
+    ).rejects.toThrow(/^ticket-desk: Port \d+ on 127\.0\.0\.1 is already in use\. .*$/);
+    await expect(
+      startTicketDesk({ seed: { conversations: [{ id: 'c-1', owner: 'robot' }] } }),
+    ).rejects.toThrow('the seed: conversations[0].owner is "robot": use one of agent, human');
   });
 });

@@ -45,10 +45,16 @@ const atLimit = {
 
 describe('[P7] [S2-27] the six checks, each with its own stable rejection', () => {
   test('[S2-21] [S0-17] 1: arguments that do not fit the schema are named', () => {
-    const checked = checkCall(call('issue_refund', { orderId: 'x', amount: '5' }), place, context());
+    const checked = checkCall(
+      call('issue_refund', { orderId: 'x', amount: '5' }),
+      place,
+      context(),
+    );
 
     expect(checked).toMatchObject({ check: 'schema', code: 'invalid_arguments' });
-    expect((checked as Extract<CallVerdict, { kind: 'rejected' }>).message).toMatch(/orderId.*amount/);
+    expect((checked as Extract<CallVerdict, { kind: 'rejected' }>).message).toMatch(
+      /orderId.*amount/,
+    );
   });
 
   test('[S1-13] [S2-22] 2: a tool that is not offered is refused and the offered ones are named', () => {

@@ -124,7 +124,9 @@ describe('when a model call fails', () => {
     const four = [started(), ...away, ...away, ...away, ...away];
 
     expect(after(...four).phase).toBe('requesting_model');
-    expect(after(...four, requested(), failed('unavailable')).ending?.reason).toBe('model_unavailable');
+    expect(after(...four, requested(), failed('unavailable')).ending?.reason).toBe(
+      'model_unavailable',
+    );
     expect(after(...four, requested(), failed('silence')).ending).toEqual({
       outcome: 'timed_out',
       reason: 'silence',
@@ -153,7 +155,13 @@ describe('the accounts of a turn', () => {
   });
 
   test('[S4-52] the last round may still finish the turn', () => {
-    const state = after(started({ rounds: 2 }), ...roundOf(1), requested(), responded(finish), judged());
+    const state = after(
+      started({ rounds: 2 }),
+      ...roundOf(1),
+      requested(),
+      responded(finish),
+      judged(),
+    );
 
     expect(state.ending?.reason).toBe('replied');
   });
@@ -176,7 +184,13 @@ describe('the accounts of a turn', () => {
   });
 
   test('a model call whose answer was lost is paid at its estimate', () => {
-    const state = after(started(), requested(900, 90), resumed, requested(900, 90), responded(finish));
+    const state = after(
+      started(),
+      requested(900, 90),
+      resumed,
+      requested(900, 90),
+      responded(finish),
+    );
 
     expect(state.spent).toMatchObject({ tokens: 960, costMicros: 95 });
   });
@@ -205,7 +219,9 @@ describe('the accounts of a turn', () => {
     const four = [1, 2, 3, 4].flatMap(fails);
 
     expect(after(started(limits), ...four).phase).toBe('requesting_model');
-    expect(after(started(limits), ...four, ...fails(5)).ending?.reason).toBe('consecutive_failures');
+    expect(after(started(limits), ...four, ...fails(5)).ending?.reason).toBe(
+      'consecutive_failures',
+    );
   });
 
   test('a success in between makes the failures before it count no more', () => {
@@ -215,7 +231,13 @@ describe('the accounts of a turn', () => {
       checked(rejected(`${number}.1`)),
     ];
 
-    const state = after(started({ rounds: 9 }), ...fails(1), ...fails(2), ...roundOf(3), ...fails(4));
+    const state = after(
+      started({ rounds: 9 }),
+      ...fails(1),
+      ...fails(2),
+      ...roundOf(3),
+      ...fails(4),
+    );
 
     expect(state.phase).toBe('requesting_model');
   });
@@ -223,7 +245,13 @@ describe('the accounts of a turn', () => {
   test('the park beyond the last one ends the turn', () => {
     const wait = [requested(), failed('rate_limited'), parked('back_off'), resumed];
 
-    const state = after(started({ parks: 2, modelFailures: 9 }), ...wait, ...wait, requested(), failed('timeout'));
+    const state = after(
+      started({ parks: 2, modelFailures: 9 }),
+      ...wait,
+      ...wait,
+      requested(),
+      failed('timeout'),
+    );
 
     expect(state.ending).toEqual({ outcome: 'budget_exhausted', reason: 'max_parks' });
   });
@@ -236,7 +264,11 @@ describe('the accounts of a turn', () => {
 
   test('a round of reads is asked for together', () => {
     expect(round).toHaveLength(5);
-    const commands = commandsAfter(...asked, calls('get', 'list'), checked(read('1.1'), read('1.2')));
+    const commands = commandsAfter(
+      ...asked,
+      calls('get', 'list'),
+      checked(read('1.1'), read('1.2')),
+    );
     expect(commands).toEqual(['call', 'call']);
   });
 });

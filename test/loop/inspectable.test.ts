@@ -21,8 +21,13 @@ test('[S1-16] what decides (table, decisions, checks) stays below 500 lines, and
 test('[S1-16] the loop knows no queue, no database, no clock, no chance and no network', () => {
   for (const name of files) {
     const text = source(name).replaceAll(/\/\*\*[\s\S]*?\*\/|\/\/.*$/gm, '');
-    expect(text, name).not.toMatch(/Date\.now|new Date\(|Math\.random|randomUUID|setTimeout|fetch\(/);
+    expect(text, name).not.toMatch(
+      /Date\.now|new Date\(|Math\.random|randomUUID|setTimeout|fetch\(/,
+    );
     const imports = [...text.matchAll(/from '([^.'][^']*)'/g)].map(([, from]) => from);
-    expect(imports.filter((from) => !['node:crypto', 'canonicalize'].includes(from ?? '')), name).toEqual([]);
+    expect(
+      imports.filter((from) => !['node:crypto', 'canonicalize'].includes(from ?? '')),
+      name,
+    ).toEqual([]);
   }
 });

@@ -21,7 +21,9 @@ const writeFault = fc.constantFrom<Fault>(
 const script = fc.record({
   cancel: fc.array(writeFault, { maxLength: 3 }),
   refund: fc.array(writeFault, { maxLength: 3 }),
-  get: fc.array(fc.constantFrom<Fault>('none', 'none', 'unavailable', 'lost_before'), { maxLength: 6 }),
+  get: fc.array(fc.constantFrom<Fault>('none', 'none', 'unavailable', 'lost_before'), {
+    maxLength: 6,
+  }),
   settleReads: fc.integer({ min: 0, max: 6 }),
   blocked: fc.boolean(),
   idempotent: fc.boolean(),
@@ -50,7 +52,9 @@ describe('whatever fails and whenever the worker dies', () => {
           {
             store,
             clock,
-            model: scriptedModel((view) => forOrder(String(run), cancelThenRefund(view) as ProposalInput)),
+            model: scriptedModel((view) =>
+              forOrder(String(run), cancelThenRefund(view) as ProposalInput),
+            ),
             tools: shopTools(shop),
             crashes,
           },

@@ -54,13 +54,19 @@ const EXAMPLES: Record<string, Example> = {
   'queued / turn_started / ended': { before: [], event: started({}, 'human') },
 
   'requesting_model / turn_resumed / requesting_model': { before: asked, event: resumed },
-  'requesting_model / model_requested / requesting_model': { before: [started()], event: requested() },
+  'requesting_model / model_requested / requesting_model': {
+    before: [started()],
+    event: requested(),
+  },
   'requesting_model / model_responded / validating_actions': { before: asked, event: calls('get') },
   'requesting_model / model_responded / ended': {
     before: asked,
     event: responded({ kind: 'escalate', rationale: 'too hard' }),
   },
-  'requesting_model / model_failed / requesting_model': { before: asked, event: failed('invalid_proposal') },
+  'requesting_model / model_failed / requesting_model': {
+    before: asked,
+    event: failed('invalid_proposal'),
+  },
   'requesting_model / model_failed / backing_off': { before: asked, event: failed('rate_limited') },
   'requesting_model / model_failed / ended': { before: asked, event: failed('refusal') },
 
@@ -69,8 +75,14 @@ const EXAMPLES: Record<string, Example> = {
     before: [...asked, responded(finish)],
     event: judged('no evidence'),
   },
-  'validating_actions / finish_judged / ended': { before: [...asked, responded(finish)], event: judged() },
-  'validating_actions / calls_checked / running_tools': { before: validating, event: checked(read()) },
+  'validating_actions / finish_judged / ended': {
+    before: [...asked, responded(finish)],
+    event: judged(),
+  },
+  'validating_actions / calls_checked / running_tools': {
+    before: validating,
+    event: checked(read()),
+  },
   'validating_actions / calls_checked / validating_actions': {
     before: validating,
     event: checked(rejected('1.1')),
@@ -98,19 +110,34 @@ const EXAMPLES: Record<string, Example> = {
     before: [...validating, checked(write('1.1'))],
     event: onRecord('verified'),
   },
-  'running_tools / effect_refused / requesting_model': { before: writing, event: onRecord('verified') },
+  'running_tools / effect_refused / requesting_model': {
+    before: writing,
+    event: onRecord('verified'),
+  },
   'running_tools / effect_refused / ended': {
     before: [started({ identicalFailures: 1 }), requested(), calls('put'), checked(write())],
     event: conflict(),
   },
-  'running_tools / call_settled / running_tools': { before: [...writing, begun()], event: settled('ok') },
+  'running_tools / call_settled / running_tools': {
+    before: [...writing, begun()],
+    event: settled('ok'),
+  },
   'running_tools / call_settled / validating_actions': {
     before: [...readingFirst, begun()],
     event: settled('ok'),
   },
-  'running_tools / call_settled / requesting_model': { before: [...reading, begun()], event: settled('ok') },
+  'running_tools / call_settled / requesting_model': {
+    before: [...reading, begun()],
+    event: settled('ok'),
+  },
   'running_tools / call_settled / ended': {
-    before: [started({ identicalFailures: 1 }), requested(), calls('get'), checked(read()), begun()],
+    before: [
+      started({ identicalFailures: 1 }),
+      requested(),
+      calls('get'),
+      checked(read()),
+      begun(),
+    ],
     event: settled('failed'),
   },
   'running_tools / verification_started / running_tools': { before: written, event: rereading },
@@ -118,8 +145,14 @@ const EXAMPLES: Record<string, Example> = {
     before: writtenFirst,
     event: reread('landed'),
   },
-  'running_tools / verification_read / requesting_model': { before: written, event: reread('landed') },
-  'running_tools / verification_read / awaiting_verification': { before: written, event: reread('pending') },
+  'running_tools / verification_read / requesting_model': {
+    before: written,
+    event: reread('landed'),
+  },
+  'running_tools / verification_read / awaiting_verification': {
+    before: written,
+    event: reread('pending'),
+  },
   'running_tools / verification_read / ended': { before: written, event: reread('blocked') },
 
   'awaiting_verification / turn_parked / awaiting_verification': {
@@ -163,7 +196,10 @@ const EXAMPLES: Record<string, Example> = {
     before: waitingForPerson,
     event: decided('approved'),
   },
-  'awaiting_approval / approval_decided / ended': { before: waitingForPerson, event: decided('rejected') },
+  'awaiting_approval / approval_decided / ended': {
+    before: waitingForPerson,
+    event: decided('rejected'),
+  },
 
   'backing_off / turn_parked / backing_off': { before: backingOff, event: parked('back_off') },
   'backing_off / turn_resumed / requesting_model': {
@@ -188,7 +224,9 @@ for (const [phase, before] of Object.entries(OPEN)) {
 
 const PHASES = Object.keys(TRANSITIONS) as LoopPhase[];
 const CELLS = PHASES.flatMap((phase) =>
-  TURN_EVENT_TYPES.flatMap((event) => phasesAfter(phase, event).map((to) => ({ phase, event, to }))),
+  TURN_EVENT_TYPES.flatMap((event) =>
+    phasesAfter(phase, event).map((to) => ({ phase, event, to })),
+  ),
 );
 
 describe('[S3-06] [S3-07] [S3-08] [S3-10] [S3-33] [S4-51] every legal cell of the transition table', () => {

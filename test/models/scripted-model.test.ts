@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { View } from '../../src/loop/index.ts';
-import { scriptedModel, scriptedSequence, UnexpectedModelCallError } from '../../src/models/index.ts';
+import {
+  scriptedModel,
+  scriptedSequence,
+  UnexpectedModelCallError,
+} from '../../src/models/index.ts';
 
 const view: View = {
   agent: 'a',
@@ -17,9 +21,12 @@ const view: View = {
 const options = { timeoutMs: 1_000 };
 
 test('[S0-14] [S2-44] the same view gets the same answer at the same price', async () => {
-  const model = scriptedModel(({ messages }) => ({ kind: 'refuse', reply: messages[0]?.text ?? '' }), {
-    microsPerToken: 2,
-  });
+  const model = scriptedModel(
+    ({ messages }) => ({ kind: 'refuse', reply: messages[0]?.text ?? '' }),
+    {
+      microsPerToken: 2,
+    },
+  );
 
   const answers = await Promise.all([model.ask(view, options), model.ask(view, options)]);
 
@@ -46,7 +53,9 @@ test('a call the script does not expect is an error that names it, not an answer
 });
 
 test('a script can fail the way a model would', async () => {
-  const model = scriptedSequence([{ kind: 'fails', failure: { kind: 'rate_limited', retryAt: 5 } }]);
+  const model = scriptedSequence([
+    { kind: 'fails', failure: { kind: 'rate_limited', retryAt: 5 } },
+  ]);
 
   expect(await model.ask(view, options)).toEqual({
     ok: false,

@@ -14,15 +14,23 @@ function skillFile(text: string): string {
 }
 
 test('[S0-28] a skill has a name, a description and a procedure', () => {
-  const skill = loadSkill(skillFile('---\nname: refund\ndescription: When money goes back.\n---\n1. Read.\n'));
+  const skill = loadSkill(
+    skillFile('---\nname: refund\ndescription: When money goes back.\n---\n1. Read.\n'),
+  );
 
-  expect(skill).toEqual({ name: 'refund', description: 'When money goes back.', procedure: '1. Read.' });
+  expect(skill).toEqual({
+    name: 'refund',
+    description: 'When money goes back.',
+    procedure: '1. Read.',
+  });
 });
 
 test('a skill without a description is refused and the file is named', () => {
   const file = skillFile('---\nname: refund\n---\n1. Read.\n');
 
-  expect(() => loadSkill(file)).toThrow(/description of .*SKILL\.md is "": must stand in its front matter/);
+  expect(() => loadSkill(file)).toThrow(
+    /description of .*SKILL\.md is "": must stand in its front matter/,
+  );
 });
 
 test('[S0-29] name and description are always in view, the procedure only once it is loaded', async () => {
@@ -31,7 +39,10 @@ test('[S0-29] name and description are always in view, the procedure only once i
     model: scriptedModel((view) => {
       views.push(view);
       return view.rounds.length === 0
-        ? { kind: 'tool_calls', calls: [{ id: 'c', tool: 'load_skill', arguments: { name: 'refund' } }] }
+        ? {
+            kind: 'tool_calls',
+            calls: [{ id: 'c', tool: 'load_skill', arguments: { name: 'refund' } }],
+          }
         : { kind: 'finish_candidate', reply: 'ok' };
     }),
     skills: [{ name: 'refund', description: 'When money goes back.', procedure: 'STEP-ONE' }],

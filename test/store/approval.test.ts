@@ -45,7 +45,9 @@ test('an approval is decided once; everybody else is told who did and when', asy
   const told = answers.map((answer) => 'status' in answer && [answer.status, answer.by]);
   expect(new Set(told.map(String)).size).toBe(1);
   expect(winner).toMatchObject({ turnId: expect.any(String) });
-  expect(await records.approval('a1')).toMatchObject({ status: winner && 'status' in winner ? winner.status : '' });
+  expect(await records.approval('a1')).toMatchObject({
+    status: winner && 'status' in winner ? winner.status : '',
+  });
 });
 
 test('around the expiry no approver is told anything else than what the turn will see', async () => {
@@ -55,12 +57,18 @@ test('around the expiry no approver is told anything else than what the turn wil
   const answers = [];
   for (let index = 0; index < 40; index += 1) {
     clock.offsetMs += 1;
-    answers.push(await store.decideApproval('a1', index % 2 === 0 ? 'expired' : 'rejected', `p${index}`));
+    answers.push(
+      await store.decideApproval('a1', index % 2 === 0 ? 'expired' : 'rejected', `p${index}`),
+    );
   }
 
   const seen = await records.approval('a1');
   for (const answer of answers) {
-    if ('status' in answer) expect([answer.status, answer.by]).toEqual([seen?.status, seen && 'by' in seen ? seen.by : '']);
+    if ('status' in answer)
+      expect([answer.status, answer.by]).toEqual([
+        seen?.status,
+        seen && 'by' in seen ? seen.by : '',
+      ]);
   }
 });
 

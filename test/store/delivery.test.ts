@@ -62,11 +62,18 @@ test('a send that certainly failed is tried again, not before its time', async (
   const claim = await store.claimDelivery('test/c1', 't', SEND_MS);
   if (claim.kind !== 'send') throw new Error(claim.kind);
   const notBefore = store.clock().now() + 500;
-  await store.settleDelivery('test/c1', claim.delivery.id, 't', { status: 'pending', reason: 'down', notBefore });
+  await store.settleDelivery('test/c1', claim.delivery.id, 't', {
+    status: 'pending',
+    reason: 'down',
+    notBefore,
+  });
 
   expect((await store.claimDelivery('test/c1', 'u', SEND_MS)).kind).toBe('wait');
   clock.offsetMs = 600;
-  expect(await store.claimDelivery('test/c1', 'u', SEND_MS)).toMatchObject({ kind: 'send', attempts: 2 });
+  expect(await store.claimDelivery('test/c1', 'u', SEND_MS)).toMatchObject({
+    kind: 'send',
+    attempts: 2,
+  });
 });
 
 test('[P1] an unclear delivery is shown to an operator and does not hold up the next one', async () => {
@@ -74,7 +81,10 @@ test('[P1] an unclear delivery is shown to an operator and does not hold up the 
   const claim = await store.claimDelivery('test/c1', 't', SEND_MS);
   if (claim.kind !== 'send') throw new Error(claim.kind);
 
-  await store.settleDelivery('test/c1', claim.delivery.id, 't', { status: 'unknown', reason: 'refused' });
+  await store.settleDelivery('test/c1', claim.delivery.id, 't', {
+    status: 'unknown',
+    reason: 'refused',
+  });
 
   expect(await redis.zrange(`{${prefix}0}:unclear`, '0', '-1')).toEqual([claim.delivery.id]);
   expect((await store.claimDelivery('test/c1', 't', SEND_MS)).kind).toBe('send');

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LostClaimError } from '../../src/loop/index.ts';
 import { ticket } from '../support/rig.ts';
-import {
-  committing,
-  ended,
-  opened,
-  openStore,
-  reservation,
-  transition,
-} from '../support/store.ts';
+import { committing, ended, opened, openStore, reservation, transition } from '../support/store.ts';
 import { parked } from '../support/turn-events.ts';
 
 const park = { number: 1, kind: 'verification', dueAt: 1 } as const;
@@ -45,11 +38,15 @@ describe('[P11] a worker whose claim was taken over changes nothing', () => {
   test('nor the history, the mailbox and the replies', async () => {
     const { store, old, current } = await overtaken();
 
-    await expect(
-      store.commit(old, transition(0, opened, ended), committing(old)),
-    ).rejects.toThrow(LostClaimError);
+    await expect(store.commit(old, transition(0, opened, ended), committing(old))).rejects.toThrow(
+      LostClaimError,
+    );
 
-    const { waiting } = await store.commit(current, transition(0, opened, ended), committing(current));
+    const { waiting } = await store.commit(
+      current,
+      transition(0, opened, ended),
+      committing(current),
+    );
     expect(waiting).toBe(0);
   });
 

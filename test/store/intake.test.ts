@@ -14,10 +14,17 @@ test('[P1] a message is in the mailbox once, however often and under whatever de
     store.acceptMessage(ticket({ messageId: 'm1' })),
   ]);
 
-  expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['accepted', 'known', 'known', 'known']);
+  expect(answers.map(({ kind }) => kind).toSorted()).toEqual([
+    'accepted',
+    'known',
+    'known',
+    'known',
+  ]);
   const turn = await claim();
   expect(turn.messages).toHaveLength(1);
-  expect((await store.commit(turn.claim, transition(0, opened, ended), committing(turn.claim))).waiting).toBe(0);
+  expect(
+    (await store.commit(turn.claim, transition(0, opened, ended), committing(turn.claim))).waiting,
+  ).toBe(0);
 });
 
 test('a late twin of an answered message is told which turn answered it', async () => {
@@ -60,18 +67,23 @@ test('the same message id in two conversations is two messages', async () => {
   expect([first.kind, second.kind]).toEqual(['accepted', 'accepted']);
 });
 
-test.each(['35436', 'zendesk:35436:m1', 'cnv_55c8', '<abc@mail.example>', '🙂', 'x'.repeat(300), 'SUP 123'])(
-  'any conversation id of a source works: %s',
-  async (conversationId) => {
-    const { store, claim } = await openStore();
+test.each([
+  '35436',
+  'zendesk:35436:m1',
+  'cnv_55c8',
+  '<abc@mail.example>',
+  '🙂',
+  'x'.repeat(300),
+  'SUP 123',
+])('any conversation id of a source works: %s', async (conversationId) => {
+  const { store, claim } = await openStore();
 
-    const accepted = await store.acceptMessage(ticket({ conversationId }));
-    const turn = await claim(accepted.conversationId);
+  const accepted = await store.acceptMessage(ticket({ conversationId }));
+  const turn = await claim(accepted.conversationId);
 
-    expect(turn.messages[0]?.text).toBe('Hello');
-    expect(accepted.conversationId).toMatch(/^test\/[\w.-]{1,64}$/);
-  },
-);
+  expect(turn.messages[0]?.text).toBe('Hello');
+  expect(accepted.conversationId).toMatch(/^test\/[\w.-]{1,64}$/);
+});
 
 test('text survives byte for byte: emoji, NUL, direction marks, a lone surrogate, quotes', async () => {
   const { store, claim } = await openStore();

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EffectStatus } from '../../src/contracts/index.ts';
 import { ticket } from '../support/rig.ts';
-import {
-  committing,
-  ended,
-  opened,
-  openStore,
-  reservation,
-  transition,
-} from '../support/store.ts';
+import { committing, ended, opened, openStore, reservation, transition } from '../support/store.ts';
 
 async function attempted(status?: EffectStatus) {
   const opening = await openStore();
@@ -56,7 +49,11 @@ describe('[P4] [S1-02] [S1-04] [S1-09] [S2-25] the ledger decides whether a writ
     async (status) => {
       const { store, claim, seq, records } = await attempted(status);
 
-      const again = await store.record(claim, transition(seq), reservation({ actionHash: 'other' }));
+      const again = await store.record(
+        claim,
+        transition(seq),
+        reservation({ actionHash: 'other' }),
+      );
 
       expect(again.kind).toBe('recorded');
       expect(await records.operation('op1')).toMatchObject({ status: 'attempted', attempts: 2 });
@@ -68,7 +65,9 @@ describe('[P4] [S1-02] [S1-04] [S1-09] [S2-25] the ledger decides whether a writ
 
     const other = await store.record(claim, transition(seq), reservation({ actionHash: 'other' }));
 
-    expect(other).toMatchObject({ refusal: { refusal: 'conflict', earlier: { status: 'verified' } } });
+    expect(other).toMatchObject({
+      refusal: { refusal: 'conflict', earlier: { status: 'verified' } },
+    });
   });
 
   test('the same action for another purpose of the conversation is a possible repeat', async () => {
@@ -97,7 +96,9 @@ describe('[P4] [S1-02] [S1-04] [S1-09] [S2-25] the ledger decides whether a writ
     const open = await attempted('applied');
     const further = reservation({ operation: 'op2', after: 'op1' });
 
-    expect((await verified.store.record(verified.claim, transition(2), further)).kind).toBe('recorded');
+    expect((await verified.store.record(verified.claim, transition(2), further)).kind).toBe(
+      'recorded',
+    );
     expect(await open.store.record(open.claim, transition(2), further)).toMatchObject({
       refusal: { refusal: 'unknown_predecessor' },
     });
@@ -107,7 +108,9 @@ describe('[P4] [S1-02] [S1-04] [S1-09] [S2-25] the ledger decides whether a writ
     const { store, claim, records } = await attempted('verified');
 
     expect(await store.peekEffect(claim, reservation())).toMatchObject({ refusal: 'duplicate' });
-    expect(await store.peekEffect(claim, reservation({ operation: 'op3', resource: 'r' }))).toBeUndefined();
+    expect(
+      await store.peekEffect(claim, reservation({ operation: 'op3', resource: 'r' })),
+    ).toBeUndefined();
     expect(await records.operation('op3')).toBeUndefined();
   });
 

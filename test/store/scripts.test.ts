@@ -36,7 +36,9 @@ describe.each(files)('%s', (name) => {
 });
 
 test('every key kind is used by a script or by the read side', () => {
-  const all = [...files.map(source), readFileSync(new URL('../store.ts', folder), 'utf8')].join('\n');
+  const all = [...files.map(source), readFileSync(new URL('../store.ts', folder), 'utf8')].join(
+    '\n',
+  );
 
   expect(Object.keys(KEY_KINDS).filter((kind) => !all.includes(`'${kind}'`))).toEqual([]);
 });

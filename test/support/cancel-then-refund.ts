@@ -16,4 +16,3 @@ export function cancelThenRefund(view: View): ScriptedAnswer {
   if (!done.includes('issue_refund')) return call('issue_refund', { orderId: '1', amount: 2_000 });
   return { kind: 'finish_candidate', reply: 'Cancelled and refunded.' };
 }
-

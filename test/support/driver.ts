@@ -23,7 +23,10 @@ export type DriverOptions = {
  * Hosts the loop without BullMQ: claims, drives, dies where it is told, claims again; waits by moving the clock. For
  * tests that try very many interleavings on the real store.
  */
-export async function driveToRest(options: DriverOptions, conversationId = 'test/c1'): Promise<void> {
+export async function driveToRest(
+  options: DriverOptions,
+  conversationId = 'test/c1',
+): Promise<void> {
   const { store, clock, model } = options;
   const tools = new ToolExecutor(new ToolRegistry(options.tools), store.clock());
   const { rules } = defineAgent({
@@ -45,7 +48,9 @@ export async function driveToRest(options: DriverOptions, conversationId = 'test
     }
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
     const trace = new TurnTrace();
-    const observer = { observe: (event: Parameters<TurnTrace['observe']>[0]) => trace.observe(event) };
+    const observer = {
+      observe: (event: Parameters<TurnTrace['observe']>[0]) => trace.observe(event),
+    };
     const ports: Ports = { store: crashing, model, tools, clock: store.clock(), observer, rules };
     try {
       const rest = await runTurn(claimed.turn, ports);

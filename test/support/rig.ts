@@ -29,13 +29,17 @@ export class MemoryTarget implements DeliveryTarget {
   find(message: OutgoingMessage) {
     const at = this.sent.findIndex((one) => one.reference === message.reference);
     return Promise.resolve(
-      at === -1 ? ({ kind: 'absent' } as const) : ({ kind: 'found', targetId: String(at + 1) } as const),
+      at === -1
+        ? ({ kind: 'absent' } as const)
+        : ({ kind: 'found', targetId: String(at + 1) } as const),
     );
   }
 
   of(kind: OutgoingMessage['kind'], externalId?: string): string[] {
     return this.sent
-      .filter((one) => one.kind === kind && (externalId === undefined || one.externalId === externalId))
+      .filter(
+        (one) => one.kind === kind && (externalId === undefined || one.externalId === externalId),
+      )
       .map((one) => one.text);
   }
 

@@ -3,7 +3,13 @@ import type { ToolContext, ToolContract, Verdict } from '../../src/contracts/ind
 import { defineTool, ToolRefusal, ToolUnavailable } from '../../src/tools/index.ts';
 
 export type OrderStatus = 'paid' | 'shipped' | 'cancellation_pending' | 'cancelled';
-export type Order = { id: string; owner: string; status: OrderStatus; total: number; version: number };
+export type Order = {
+  id: string;
+  owner: string;
+  status: OrderStatus;
+  total: number;
+  version: number;
+};
 
 /**
  * How the shop behaves at its next call of an operation. `lost_*`: the answer never comes, with or without the effect;
@@ -50,7 +56,13 @@ export class Shop {
   #pendingReads = new Map<string, number>();
 
   add(order: Partial<Order> & { id: string }): Order {
-    const full: Order = { owner: 'ana@example.com', status: 'paid', total: 5_000, version: 1, ...order };
+    const full: Order = {
+      owner: 'ana@example.com',
+      status: 'paid',
+      total: 5_000,
+      version: 1,
+      ...order,
+    };
     this.orders.set(full.id, full);
     return full;
   }
@@ -253,11 +265,14 @@ export function shopTools(
       timeoutMs: 200,
       idempotency: {
         scope: 'intent',
-        occurrence: (args) =>
-          args.after === undefined ? args.line : { after: args.after },
+        occurrence: (args) => (args.after === undefined ? args.line : { after: args.after }),
         enforcesValidity: true,
       },
-      approval: (args) => ({ amount: args.amount, currency: 'EUR', summary: `refund ${args.amount}` }),
+      approval: (args) => ({
+        amount: args.amount,
+        currency: 'EUR',
+        summary: `refund ${args.amount}`,
+      }),
       approvalState: async (args) => {
         const { status, version } = shop.read(args.orderId);
         return { status, version };
@@ -293,10 +308,7 @@ function ownedBy(id: string, principal: string, facts: Record<string, unknown> |
     : { code: 'not_yours', message: 'the order belongs to somebody else.' };
 }
 
-function cancellationVerdict(
-  status: OrderStatus,
-  blocked: boolean,
-): Exclude<Verdict, 'unknown'> {
+function cancellationVerdict(status: OrderStatus, blocked: boolean): Exclude<Verdict, 'unknown'> {
   if (status === 'cancelled') return 'landed';
   if (blocked) return 'blocked';
   return status === 'cancellation_pending' ? 'pending' : 'not_landed';

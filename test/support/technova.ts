@@ -27,7 +27,13 @@ export function orderOf(overrides: Record<string, unknown> = {}) {
   };
 }
 
-export const glasses = { id: 'line-2', sku: 'GLASS-1', name: 'Glass', quantity: 2, unitPrice: 1_100 };
+export const glasses = {
+  id: 'line-2',
+  sku: 'GLASS-1',
+  name: 'Glass',
+  quantity: 2,
+  unitPrice: 1_100,
+};
 export const bowl = { id: 'line-1', sku: 'BOWL-3', name: 'Bowl', quantity: 1, unitPrice: 1_800 };
 
 /** A delivered order of a bowl for 18.00 and two glasses at 11.00. */
@@ -53,7 +59,9 @@ export async function deserted(): Promise<string> {
 }
 
 /** Both services in this process, ended with the test. */
-export async function startServices(world: { orders: readonly object[] } = { orders: [orderOf()] }) {
+export async function startServices(
+  world: { orders: readonly object[] } = { orders: [orderOf()] },
+) {
   const [orders, desk] = await Promise.all([startOrderService({ seed: world }), startTicketDesk()]);
   onTestFinished(async () => {
     await Promise.all([orders.close(), desk.close()]);
@@ -78,7 +86,9 @@ class Rested {
   ): Promise<TurnRecord[]> {
     const { promise, resolve } = Promise.withResolvers<TurnRecord[]>();
     const look = (): void => {
-      const turns = [...this.#turns.values()].filter((turn) => turn.conversationId === conversationId);
+      const turns = [...this.#turns.values()].filter(
+        (turn) => turn.conversationId === conversationId,
+      );
       if (ready(turns)) resolve(turns.toSorted((a, b) => a.startedAt - b.startedAt));
     };
     this.#looks.add(look);
@@ -94,7 +104,11 @@ export const HURRIED: Pace = { timeoutMs: 800, backoffMs: 40 };
 
 function paced(tool: ToolContract, { timeoutMs, backoffMs }: Pace): ToolContract {
   const { verify } = tool;
-  return { ...tool, timeoutMs, ...(verify === undefined ? {} : { verify: { ...verify, backoffMs } }) };
+  return {
+    ...tool,
+    timeoutMs,
+    ...(verify === undefined ? {} : { verify: { ...verify, backoffMs } }),
+  };
 }
 
 /** The example as it runs in production, on the real Redis of the run and real services over HTTP. */
@@ -104,7 +118,11 @@ export async function startTechnova(
 ) {
   const { pace, ...agentOptions } = options;
   const { shop, desk } = await startServices(world);
-  const agent = technovaAgent({ orderServiceUrl: shop.url, ticketDeskUrl: desk.url, ...agentOptions });
+  const agent = technovaAgent({
+    orderServiceUrl: shop.url,
+    ticketDeskUrl: desk.url,
+    ...agentOptions,
+  });
   const { rules, skills, model, target } = agent;
   const tools = pace === undefined ? agent.tools : agent.tools.map((tool) => paced(tool, pace));
   const rested = new Rested();
@@ -126,7 +144,10 @@ export async function startTechnova(
   await rig.startHost();
 
   const ended = (count = 1, conversationId = 'test/c1'): Promise<TurnRecord[]> =>
-    rested.until(conversationId, (found) => found.filter(({ phase }) => phase === 'ended').length >= count);
+    rested.until(
+      conversationId,
+      (found) => found.filter(({ phase }) => phase === 'ended').length >= count,
+    );
   const waiting = (conversationId = 'test/c1'): Promise<TurnRecord[]> =>
     rested.until(conversationId, (found) => found.some(({ park }) => park?.kind === 'approval'));
 
@@ -141,7 +162,9 @@ export async function startTechnova(
 
   /** The request that waits after the turn has parked so often for a person. */
   const asked = async (times: number, conversationId = 'test/c1'): Promise<Approval> => {
-    await rested.until(conversationId, (found) => found.some((turn) => approvalParks(turn) >= times));
+    await rested.until(conversationId, (found) =>
+      found.some((turn) => approvalParks(turn) >= times),
+    );
     const pending = await rig.records.pendingApprovals();
     const approval = pending.find((one) => one.conversationId === conversationId);
     if (approval === undefined) throw new Error(`nothing of ${conversationId} waits for a person`);
@@ -172,17 +195,34 @@ export async function startTechnova(
     for (let seq = 0, arrived = 0; arrived < count; arrived += 1) {
       const wait = `wait=applied:reply:${conversation}&after=${seq}`;
       const { status, body } = await desk.get(`/admin/events?${wait}`);
-      if (status !== 200) throw new Error(`${arrived} of ${count} replies arrived in ${conversation}`);
+      if (status !== 200)
+        throw new Error(`${arrived} of ${count} replies arrived in ${conversation}`);
       seq = (body as { seq: number }).seq;
     }
     const log = await desk.log({ kind: 'effect', operation: 'reply', subject: conversation });
     return log.map((entry) => String(entry['text']));
   };
-  return { rig, shop, desk, agent, say, answer, ended, waiting, rest, asked, decide, effects, refunds, repliesIn };
+  return {
+    rig,
+    shop,
+    desk,
+    agent,
+    say,
+    answer,
+    ended,
+    waiting,
+    rest,
+    asked,
+    decide,
+    effects,
+    refunds,
+    repliesIn,
+  };
 }
 
 function approvalParks({ events }: TurnRecord): number {
-  return events.filter((event) => event.type === 'turn_parked' && event.park.kind === 'approval').length;
+  return events.filter((event) => event.type === 'turn_parked' && event.park.kind === 'approval')
+    .length;
 }
 
 export type Technova = Awaited<ReturnType<typeof startTechnova>>;

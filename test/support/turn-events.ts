@@ -15,8 +15,17 @@ import { decide, initialState, type TurnState } from '../../src/loop/index.ts';
 /** Short ways to write the events of a turn down. Time moves by a millisecond an event unless it is given. */
 export const at = 1_000_000;
 
-export function started(limits: Partial<Limits> = {}, owner: 'agent' | 'human' = 'agent'): TurnEvent {
-  return { type: 'turn_started', at, intent: 'i1', owner, limits: { ...DEFAULT_LIMITS, ...limits } };
+export function started(
+  limits: Partial<Limits> = {},
+  owner: 'agent' | 'human' = 'agent',
+): TurnEvent {
+  return {
+    type: 'turn_started',
+    at,
+    intent: 'i1',
+    owner,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+  };
 }
 
 export function requested(tokens = 100, costMicros = 10): TurnEvent {
@@ -122,7 +131,12 @@ export function reread(
     type: 'verification_read',
     at: readAt,
     callId,
-    read: { verdict, at: readAt, latencyMs: 1, observation: observation(callId, { status: verdict }) },
+    read: {
+      verdict,
+      at: readAt,
+      latencyMs: 1,
+      observation: observation(callId, { status: verdict }),
+    },
     final,
   };
 }

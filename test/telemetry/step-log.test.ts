@@ -43,7 +43,9 @@ test('[S1-25] [S2-38] [S2-42] [P16] every step is one line with its ids and no l
 });
 
 test('[P16] neither the jobs nor the event streams of the queues hold a word of the customer', async () => {
-  const rig = await startRig({ model: scriptedModel(() => ({ kind: 'finish_candidate', reply: 'CANARY-OUT' })) });
+  const rig = await startRig({
+    model: scriptedModel(() => ({ kind: 'finish_candidate', reply: 'CANARY-OUT' })),
+  });
   await rig.startHost();
   await rig.accept(ticket({ text: 'CANARY-IN' }));
   await rig.target.arrived('reply', 1);
@@ -58,7 +60,8 @@ test('[P16] neither the jobs nor the event streams of the queues hold a word of 
 });
 
 test('what looks like a mail address, an account or card number or a key is replaced', () => {
-  const text = 'ana@example.com 4111 1111 1111 1111 DE89 3704 0044 0532 0130 00 sk-abcdefghijklmnop order 10-48300';
+  const text =
+    'ana@example.com 4111 1111 1111 1111 DE89 3704 0044 0532 0130 00 sk-abcdefghijklmnop order 10-48300';
 
   expect(redactText(text)).toBe('[mail] [number] [iban] [key] order 10-48300');
 });

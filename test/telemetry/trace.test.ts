@@ -17,7 +17,8 @@ import {
   write,
 } from '../support/turn-events.ts';
 
-const kinds = (trace: TurnTrace): string[] => trace.spans.map(({ kind, status }) => `${kind} ${status}`);
+const kinds = (trace: TurnTrace): string[] =>
+  trace.spans.map(({ kind, status }) => `${kind} ${status}`);
 
 describe('[P15] the trace is read off the events', () => {
   test('[S0-55] [S0-56] [S4-50] what the tool said and what the re-read said are two spans', () => {
@@ -41,7 +42,12 @@ describe('[P15] the trace is read off the events', () => {
   });
 
   test('a finished turn has no open span', () => {
-    const trace = traceOf([started(), requested(), responded({ kind: 'escalate', rationale: 'x' }), over]);
+    const trace = traceOf([
+      started(),
+      requested(),
+      responded({ kind: 'escalate', rationale: 'x' }),
+      over,
+    ]);
 
     trace.close(1, 'strict');
 
@@ -75,7 +81,14 @@ describe('[S3-03] [S3-21] [S3-22] a span that nobody closed', () => {
   });
 
   test('of a lost worker is undetermined as soon as another one goes on', () => {
-    const trace = traceOf([started(), requested(), calls('get'), checked(read()), begun(), resumed]);
+    const trace = traceOf([
+      started(),
+      requested(),
+      calls('get'),
+      checked(read()),
+      begun(),
+      resumed,
+    ]);
 
     expect(kinds(trace)).toContain('tool_call undetermined');
   });

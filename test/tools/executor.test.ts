@@ -35,7 +35,10 @@ describe('[S3-37] the executor settles every call', () => {
     const { shop, executor, context, call } = rig();
     shop.faults['refund'] = [fault];
 
-    const result = await executor.call(call('issue_refund', { orderId: '1', amount: 1 }), context());
+    const result = await executor.call(
+      call('issue_refund', { orderId: '1', amount: 1 }),
+      context(),
+    );
 
     expect([result.kind, 'code' in result ? result.code : undefined]).toEqual([kind, code]);
   });

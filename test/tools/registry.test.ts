@@ -24,7 +24,9 @@ describe('[S0-10] [S0-23] [S2-04] the registry refuses a write tool without its 
     const incomplete = { ...refund, [field]: undefined } as never;
 
     expect(() => new ToolRegistry([incomplete])).toThrow(
-      field === 'effect' ? IncompleteToolError : new RegExp(`issue_refund cannot be used.*${field}`),
+      field === 'effect'
+        ? IncompleteToolError
+        : new RegExp(`issue_refund cannot be used.*${field}`),
     );
   });
 

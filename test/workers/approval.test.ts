@@ -71,12 +71,16 @@ describe('an action above the limit', () => {
     await rig.target.arrived('note', 1);
 
     expect(refunds()).toEqual([]);
-    expect((await rig.records.turnsOf('test/c1'))[0]).toMatchObject({ reason: 'approval_rejected' });
+    expect((await rig.records.turnsOf('test/c1'))[0]).toMatchObject({
+      reason: 'approval_rejected',
+    });
   });
 
   test('[S0-51] a day-long wait that runs out ends the turn as expired', async () => {
     const clock = { offsetMs: 0 };
-    const { rig, refunds } = await waitingForPerson({ store: { clockOffsetMs: () => clock.offsetMs } });
+    const { rig, refunds } = await waitingForPerson({
+      store: { clockOffsetMs: () => clock.offsetMs },
+    });
 
     clock.offsetMs = 86_400_001;
     const parked = await rig.store.parkedTurn('test/c1');
@@ -117,7 +121,9 @@ describe('an action above the limit', () => {
   test('[P3] [S4-55] while it waits, other conversations go on and its own messages keep their place', async () => {
     const { rig, decide } = await waitingForPerson({ approvalLimits: { EUR: 0 } });
     await rig.accept(ticket({ text: 'any news?' }));
-    await rig.accept(ticket({ conversationId: 'c2', requester: { id: 'bob', assurance: 'verified' } }));
+    await rig.accept(
+      ticket({ conversationId: 'c2', requester: { id: 'bob', assurance: 'verified' } }),
+    );
     await rig.target.when(() => rig.target.of('note', 'c2').length > 0);
 
     expect(await rig.records.blocked()).toMatchObject([

@@ -14,7 +14,9 @@ const call = (tool: string, args: object): ProposalInput => ({
 
 describe('a message becomes one turn', () => {
   test('[P1] its reply goes out and the turn is on record with its reason', async () => {
-    const rig = await startRig({ model: scriptedModel((view) => reply(`You said ${view.messages[0]?.text}`)) });
+    const rig = await startRig({
+      model: scriptedModel((view) => reply(`You said ${view.messages[0]?.text}`)),
+    });
     await rig.startHost();
 
     await rig.accept(ticket({ text: 'Hi' }));
@@ -52,7 +54,14 @@ describe('a message becomes one turn', () => {
     release();
     await rig.target.arrived('reply', 3);
 
-    expect(seen).toEqual(['start one', 'end one', 'start two', 'end two', 'start three', 'end three']);
+    expect(seen).toEqual([
+      'start one',
+      'end one',
+      'start two',
+      'end two',
+      'start three',
+      'end three',
+    ]);
     expect(rig.target.of('reply')).toEqual(['one', 'two', 'three']);
   });
 
@@ -90,7 +99,8 @@ describe('a message becomes one turn', () => {
       }),
       host: { concurrency: 1, messagesPerWakeUp: 3 },
     });
-    for (let index = 0; index < 7; index += 1) await rig.accept(ticket({ text: `chatty ${index}` }));
+    for (let index = 0; index < 7; index += 1)
+      await rig.accept(ticket({ text: `chatty ${index}` }));
     await rig.accept(ticket({ conversationId: 'c2', text: 'quiet' }));
 
     await rig.startHost();
@@ -274,7 +284,9 @@ describe('cancel, verify, refund', () => {
     await rig.target.arrived('note', 1);
 
     expect(shop.effects.map(({ kind }) => kind)).toEqual(['cancel']);
-    expect((await rig.records.turnsOf('test/c1'))[0]).toMatchObject({ reason: 'verification_failed' });
+    expect((await rig.records.turnsOf('test/c1'))[0]).toMatchObject({
+      reason: 'verification_failed',
+    });
   });
 
   test('[S0-22] an answer outside the contract is no result: the effect is re-read', async () => {
@@ -299,7 +311,9 @@ describe('cancel, verify, refund', () => {
     const rig = await startRig({
       model: scriptedModel((view) => {
         views.push(view);
-        return view.rounds.length === 0 ? call('get_order', { orderId: '1' }) : reply('Later, sorry.');
+        return view.rounds.length === 0
+          ? call('get_order', { orderId: '1' })
+          : reply('Later, sorry.');
       }),
       tools: shopTools(shop),
     });
@@ -332,7 +346,10 @@ describe('cancel, verify, refund', () => {
     await rig.accept(ticket());
     await rig.target.arrived('reply', 1);
 
-    expect(views[1]?.rounds[0]?.results[0]?.result).toMatchObject({ kind: 'rejected', code: 'not_yours' });
+    expect(views[1]?.rounds[0]?.results[0]?.result).toMatchObject({
+      kind: 'rejected',
+      code: 'not_yours',
+    });
     expect(JSON.stringify(views[1])).not.toContain('bob@example.com');
   });
 });

@@ -33,7 +33,8 @@ Requests about personal data, lawyers and chargebacks go to people.`;
 const APPROVAL_LIMITS = { EUR: 5_000, USD: 50_000 };
 
 const TEXTS = {
-  holding: 'Thank you for your message. A colleague will confirm your refund; you need not do anything.',
+  holding:
+    'Thank you for your message. A colleague will confirm your refund; you need not do anything.',
   handover: 'Thank you for your message. A colleague takes over from here and will write to you.',
 };
 

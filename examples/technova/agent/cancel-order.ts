@@ -34,19 +34,25 @@ export function cancelOrder(api: OrderApi): ToolContract {
     range: (args, facts) => {
       const status = orderFact(facts, args.orderId)?.status;
       return status === 'shipped' || status === 'delivered'
-        ? { code: 'not_cancellable', message: `the order is ${status}; it can be returned instead.` }
+        ? {
+            code: 'not_cancellable',
+            message: `the order is ${status}; it can be returned instead.`,
+          }
         : undefined;
     },
     authorize: (args, principal, facts) => ownerOnly(args.orderId, principal, facts),
     verify: {
       level: 'reread',
-      read: async (args, context) => orderSchema.parse(await api.read(`/orders/${args.orderId}`, context)),
+      read: async (args, context) =>
+        orderSchema.parse(await api.read(`/orders/${args.orderId}`, context)),
       landed: (order) => cancellationVerdict(order as Order),
       attempts: 4,
       backoffMs: 200,
     },
     run: async (args, context) =>
-      (await api.write(`/orders/${args.orderId}/cancel`, {}, context)) as z.infer<typeof acknowledged>,
+      (await api.write(`/orders/${args.orderId}/cancel`, {}, context)) as z.infer<
+        typeof acknowledged
+      >,
   });
 }
 

@@ -26,14 +26,22 @@ export function stepsOf(events: readonly TurnEvent[]): Step[] {
         const call = proposed.get(event.callId);
         if (call === undefined) break;
         const { result } = event;
-        const toolSaid = result.kind === 'ok' ? said(result.observation.data) : `${result.kind} ${result.code}`;
-        steps.set(event.callId, { tool: call.tool, arguments: call.arguments, toolSaid, rereadSaid: null });
+        const toolSaid =
+          result.kind === 'ok' ? said(result.observation.data) : `${result.kind} ${result.code}`;
+        steps.set(event.callId, {
+          tool: call.tool,
+          arguments: call.arguments,
+          toolSaid,
+          rereadSaid: null,
+        });
         break;
       }
       case 'verification_read': {
         const step = steps.get(event.callId);
         if (step !== undefined) {
-          step.rereadSaid = [...(step.rereadSaid?.split(', ') ?? []), event.read.verdict].join(', ');
+          step.rereadSaid = [...(step.rereadSaid?.split(', ') ?? []), event.read.verdict].join(
+            ', ',
+          );
         }
         break;
       }
@@ -45,7 +53,8 @@ export function stepsOf(events: readonly TurnEvent[]): Step[] {
 
 /** The status in an answer, or what kind of answer it was. */
 export function said(answer: unknown): string {
-  const status = statusIn(answer) ?? statusIn(Object.values(isObject(answer) ? answer : {}).find(isObject));
+  const status =
+    statusIn(answer) ?? statusIn(Object.values(isObject(answer) ? answer : {}).find(isObject));
   return status ?? 'ok';
 }
 

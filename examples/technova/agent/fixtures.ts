@@ -19,9 +19,15 @@ const ENDINGS = {
 const ending = <O extends keyof typeof ENDINGS>(outcome: O) =>
   z.strictObject({ outcome: z.literal(outcome), stopReason: z.enum(ENDINGS[outcome]) });
 const expectation = z.union(
-  [ending('completed'), ending('escalated'), z.strictObject({ phase: z.literal('awaiting_approval') })],
+  [
+    ending('completed'),
+    ending('escalated'),
+    z.strictObject({ phase: z.literal('awaiting_approval') }),
+  ],
   {
-    error: `use {"phase": "awaiting_approval"} or {"outcome", "stopReason"} with one of ${Object.entries(ENDINGS)
+    error: `use {"phase": "awaiting_approval"} or {"outcome", "stopReason"} with one of ${Object.entries(
+      ENDINGS,
+    )
       .flatMap(([outcome, reasons]) => reasons.map((reason) => `${outcome}/${reason}`))
       .join(', ')}`,
   },
@@ -46,7 +52,10 @@ const followUp = z.union([
 const ticketSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9-]+$/),
   conversationId: z.string().min(1),
-  requester: z.strictObject({ id: z.string().min(1), assurance: z.enum(['none', 'claimed', 'verified']) }),
+  requester: z.strictObject({
+    id: z.string().min(1),
+    assurance: z.enum(['none', 'claimed', 'verified']),
+  }),
   channel: z.enum(['email', 'chat', 'web']),
   subject: z.string(),
   text,
@@ -74,7 +83,14 @@ export type TicketPart = { afterMs: number; message: TicketMessage; expect?: Exp
 export function messagesOf(ticket: Ticket): TicketPart[] {
   const { id, conversationId, requester, channel, subject, expect } = ticket;
   const part = (number: number, afterMs: number, words: string): Omit<TicketPart, 'expect'> => {
-    const message = { source: 'technova', conversationId, messageId: `${id}-${number}`, text: words, requester, channel };
+    const message = {
+      source: 'technova',
+      conversationId,
+      messageId: `${id}-${number}`,
+      text: words,
+      requester,
+      channel,
+    };
     return { afterMs, message: number === 1 && subject !== '' ? { ...message, subject } : message };
   };
   return [
@@ -92,11 +108,14 @@ export function readTickets(file = TICKETS_FILE): Ticket[] {
   const name = basename(file);
   const tickets = readFileSync(file, 'utf8')
     .split('\n')
-    .flatMap((line, index) => (line.trim() === '' ? [] : [readTicket(line, `${name} line ${index + 1}`)]));
+    .flatMap((line, index) =>
+      line.trim() === '' ? [] : [readTicket(line, `${name} line ${index + 1}`)],
+    );
   for (const field of ['id', 'conversationId'] as const) {
     const values = tickets.map((ticket) => ticket[field]);
     const twice = values.find((value, index) => values.indexOf(value) !== index);
-    if (twice !== undefined) throw new Error(`${name}: ${field} ${twice} is used twice; give every ticket its own`);
+    if (twice !== undefined)
+      throw new Error(`${name}: ${field} ${twice} is used twice; give every ticket its own`);
   }
   return tickets;
 }
@@ -106,7 +125,9 @@ function readTicket(line: string, where: string): Ticket {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    throw new Error(`${where} is not JSON (${error instanceof Error ? error.message : String(error)}); write one object a line`);
+    throw new Error(
+      `${where} is not JSON (${error instanceof Error ? error.message : String(error)}); write one object a line`,
+    );
   }
   const ticket = ticketSchema.safeParse(value);
   if (ticket.success) return ticket.data;

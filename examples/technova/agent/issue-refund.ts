@@ -33,7 +33,9 @@ export function issueRefund(api: OrderApi): ToolContract {
     output,
     effect: 'write',
     reversible: false,
-    resource: (args) => [`order:${args.orderId}/${args.lineId === undefined ? 'refund' : `line:${args.lineId}`}`],
+    resource: (args) => [
+      `order:${args.orderId}/${args.lineId === undefined ? 'refund' : `line:${args.lineId}`}`,
+    ],
     provenance: {
       orderId: 'customer',
       amount: 'authoritative',
@@ -44,7 +46,8 @@ export function issueRefund(api: OrderApi): ToolContract {
     timeoutMs: TIMEOUT_MS,
     idempotency: { scope: 'intent', occurrence: (args) => args.lineId, enforcesValidity: true },
     range: justified,
-    authorize: (args, principal, facts) => ownerOnly(args.orderId, principal, facts) ?? inRightState(args, facts),
+    authorize: (args, principal, facts) =>
+      ownerOnly(args.orderId, principal, facts) ?? inRightState(args, facts),
     approval: (args, facts) => {
       const currency = orderFact(facts, args.orderId)?.currency ?? 'unknown currency';
       const summary = `refund of ${money(args.amount, currency)} on order ${args.orderId}`;
@@ -83,10 +86,15 @@ function justified(args: RefundArguments, facts: Facts): Denial | undefined {
   switch (args.reason) {
     case 'cancellation': {
       if (args.lineId !== undefined) {
-        return { code: 'line_not_expected', message: 'a cancelled order is refunded as a whole; leave lineId out.' };
+        return {
+          code: 'line_not_expected',
+          message: 'a cancelled order is refunded as a whole; leave lineId out.',
+        };
       }
       const left = order.total - order.refunded;
-      return args.amount === left ? undefined : deny(`${left} cents are left to refund on this order.`);
+      return args.amount === left
+        ? undefined
+        : deny(`${left} cents are left to refund on this order.`);
     }
     case 'defect': {
       const line = order.lines.find(({ id }) => id === args.lineId);
@@ -106,7 +114,10 @@ function justified(args: RefundArguments, facts: Facts): Denial | undefined {
 function inRightState(args: RefundArguments, facts: Facts): Denial | undefined {
   const status = orderFact(facts, args.orderId)?.status;
   if (args.reason === 'cancellation' && status !== 'cancelled') {
-    return { code: 'order_not_cancelled', message: `the order is ${status}; its cancellation is not confirmed.` };
+    return {
+      code: 'order_not_cancelled',
+      message: `the order is ${status}; its cancellation is not confirmed.`,
+    };
   }
   if (args.reason === 'defect' && status !== 'delivered') {
     return { code: 'order_not_delivered', message: `the order is ${status}, not delivered.` };

@@ -19,7 +19,11 @@ export type NaiveRun = {
 export async function naiveRun(orderServiceUrl: string, orderId: string): Promise<NaiveRun> {
   const api = new OrderApi(orderServiceUrl);
   const steps: Step[] = [];
-  const step = async (tool: string, args: object, run: (signal: AbortSignal) => Promise<unknown>) => {
+  const step = async (
+    tool: string,
+    args: object,
+    run: (signal: AbortSignal) => Promise<unknown>,
+  ) => {
     const answer = await run(AbortSignal.timeout(TIMEOUT_MS)).catch((error: unknown) => {
       if (error instanceof ToolRefusal) return error;
       throw error;
@@ -29,7 +33,9 @@ export async function naiveRun(orderServiceUrl: string, orderId: string): Promis
     return answer;
   };
 
-  const read = await step('get_order', { orderId }, (signal) => api.read(`/orders/${orderId}`, { signal }));
+  const read = await step('get_order', { orderId }, (signal) =>
+    api.read(`/orders/${orderId}`, { signal }),
+  );
   const order = orderSchema.parse(read);
   await step('cancel_order', { orderId }, (signal) =>
     api.write(`/orders/${orderId}/cancel`, {}, { operation: `cancel-${orderId}`, signal }),
@@ -42,6 +48,9 @@ export async function naiveRun(orderServiceUrl: string, orderId: string): Promis
   return {
     steps,
     refunded: refund?.amount ?? 0,
-    reply: refund === undefined ? 'Something went wrong.' : `Order ${orderId} is cancelled and refunded.`,
+    reply:
+      refund === undefined
+        ? 'Something went wrong.'
+        : `Order ${orderId} is cancelled and refunded.`,
   };
 }

@@ -7,7 +7,7 @@ const problemSchema = z.object({ error: z.object({ code: z.string(), message: z.
 export const TIMEOUT_MS = 2_000;
 
 /** What a call needs of its context; a caller without a runtime leaves the key's validity out. */
-export type CallOptions = Pick<ToolContext, 'operation' | 'signal'> & { validUntil?: number };
+type CallOptions = Pick<ToolContext, 'operation' | 'signal'> & { validUntil?: number };
 
 /**
  * Speaks to the order service and says, in the runtime's words, how a call went: an answer, a `ToolRefusal` (it said
@@ -50,7 +50,9 @@ export class OrderApi {
       return await fetch(this.#url + path, init);
     } catch (error) {
       if (!wasNeverSent(error)) throw error;
-      throw new ToolUnavailable('service_down', 'the order service does not listen', { cause: error });
+      throw new ToolUnavailable('service_down', 'the order service does not listen', {
+        cause: error,
+      });
     }
   }
 }
@@ -59,7 +61,10 @@ async function answerOf(response: Response): Promise<unknown> {
   if (response.ok) return response.json();
   const problem = problemSchema.safeParse(await response.json().catch(() => undefined));
   const { status } = response;
-  const { code, message } = problem.data?.error ?? { code: `http_${status}`, message: `it answered ${status}` };
+  const { code, message } = problem.data?.error ?? {
+    code: `http_${status}`,
+    message: `it answered ${status}`,
+  };
   // Expired is not a no: nothing was changed, and the same call may be made again with a new validity.
   if (status === 410) throw new ToolUnavailable(code, message);
   throw new ToolRefusal(code, message);

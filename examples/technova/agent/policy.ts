@@ -2,7 +2,7 @@ import type { ProposalInput, View } from '../../../src/index.ts';
 import { PROCEDURES } from './procedures.ts';
 import { REPLIES } from './replies.ts';
 import { orderFact } from './shapes.ts';
-import { escalate, finish, lastOf, propose, seenIn, setback, type Call } from './turn-so-far.ts';
+import { escalate, finish, lastOf, propose, setback, type Call, type Seen } from './turn-so-far.ts';
 import { readWish, type Reading } from './wishes.ts';
 
 const SKILL = 'cancel-and-refund';
@@ -42,7 +42,8 @@ function forOneOrder(view: View, reading: Reading, wish: keyof typeof PROCEDURES
 
   const read = lastOf(view, 'get_order', id);
   if (read === undefined) {
-    const skill = wish === 'cancel' || wish === 'refund' || wish === 'defect' ? loadSkillOnce(view) : [];
+    const skill =
+      wish === 'cancel' || wish === 'refund' || wish === 'defect' ? loadSkillOnce(view) : [];
     return propose(view, ...skill, getOrder(id));
   }
   if (isWithheld(read)) return ask(REPLIES.notFound([id]));
@@ -64,22 +65,28 @@ function tellStatus(view: View, reading: Reading): ProposalInput {
   const failed = reads.find((read) => read.result.kind !== 'ok' && !isWithheld(read));
   if (failed !== undefined) return setback(view, failed);
   const orders = ids.flatMap((id) => orderFact(view.facts, id) ?? []);
-  if (orders.some(({ flags }) => flags.includes('fraud_hold'))) return escalate('an order is held for review');
+  if (orders.some(({ flags }) => flags.includes('fraud_hold')))
+    return escalate('an order is held for review');
   const hidden = ids.filter((id) => !orders.some((order) => order.id === id));
   if (orders.length === 0) return ask(REPLIES.notFound(hidden));
   const lines = orders.map(REPLIES.status);
-  return finish([...lines, ...(hidden.length > 0 ? [REPLIES.notFound(hidden)] : [])].join(' '), ...reads);
+  return finish(
+    [...lines, ...(hidden.length > 0 ? [REPLIES.notFound(hidden)] : [])].join(' '),
+    ...reads,
+  );
 }
 
 /** The orders the customer names, else the one this conversation has been about. */
 function ordersMeant(view: View, { orderIds }: Reading): readonly string[] {
   if (orderIds.length > 0) return orderIds;
-  const known = Object.keys(view.facts).flatMap((resource) => /^order:([^/]+)$/.exec(resource)?.[1] ?? []);
+  const known = Object.keys(view.facts).flatMap(
+    (resource) => /^order:([^/]+)$/.exec(resource)?.[1] ?? [],
+  );
   return known.length === 1 ? known : [];
 }
 
 /** No such order, or somebody else's: the customer is told the same. */
-function isWithheld({ result }: ReturnType<typeof seenIn>[number]): boolean {
+function isWithheld({ result }: Seen): boolean {
   return (
     (result.kind === 'rejected' && result.code === 'not_yours') ||
     (result.kind === 'refused' && result.code === 'order_not_found')

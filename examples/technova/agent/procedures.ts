@@ -6,7 +6,7 @@ import { escalate, finish, lastOf, propose, setback, type Seen } from './turn-so
 import { countIn, mentions, type Reading, type Wish } from './wishes.ts';
 
 /** An order of the customer's own that was read in this turn, and when (milliseconds since the epoch). */
-export type Case = { view: View; reading: Reading; order: Order; at: number; read: Seen };
+type Case = { view: View; reading: Reading; order: Order; at: number; read: Seen };
 
 type OrderWish = Exclude<
   Wish,
@@ -15,7 +15,8 @@ type OrderWish = Exclude<
 
 /** The next step towards a wish, by what is established so far. Each is asked again in every round. */
 export const PROCEDURES: Readonly<Record<OrderWish, (one: Case) => ProposalInput>> = {
-  cancel: (one) => (wantsPart(one) ? escalate('the customer wants to cancel a part of the order') : cancel(one)),
+  cancel: (one) =>
+    wantsPart(one) ? escalate('the customer wants to cancel a part of the order') : cancel(one),
   refund,
   defect,
   return: sendBack,
@@ -53,7 +54,11 @@ function cancel({ view, order, read }: Case): ProposalInput {
       const args = { orderId: order.id, amount, reason: 'cancellation' };
       return propose(view, { tool: 'issue_refund', arguments: args });
     }
-    return finish(asked === undefined ? REPLIES.alreadyRefunded(order) : REPLIES.cancelled(order, undefined), read, asked);
+    return finish(
+      asked === undefined ? REPLIES.alreadyRefunded(order) : REPLIES.cancelled(order, undefined),
+      read,
+      asked,
+    );
   }
   if (paid.result.kind !== 'ok') return setback(view, paid);
   return finish(REPLIES.cancelled(order, refundsOf(paid)[0]), asked ?? read, paid);
@@ -70,7 +75,8 @@ function refund(one: Case): ProposalInput {
 
 /** The defective pieces of one line of a delivered order. */
 function defect({ view, reading, order, at, read }: Case): ProposalInput {
-  if (order.status !== 'delivered') return { kind: 'ask_customer', text: REPLIES.notDelivered(order) };
+  if (order.status !== 'delivered')
+    return { kind: 'ask_customer', text: REPLIES.notDelivered(order) };
   const paid = lastOf(view, 'issue_refund', order.id);
   if (paid === undefined) {
     if (isOutsideWindow(order, at)) return { kind: 'refuse', reply: REPLIES.outsideWindow(order) };
@@ -83,7 +89,8 @@ function defect({ view, reading, order, at, read }: Case): ProposalInput {
   if (result.kind === 'ok') {
     const [refunded] = refundsOf(paid);
     const line = order.lines.find(({ id }) => id === paid.args['lineId']);
-    if (refunded === undefined || line === undefined) return escalate('the refund is done and cannot be read');
+    if (refunded === undefined || line === undefined)
+      return escalate('the refund is done and cannot be read');
     return finish(REPLIES.defectRefunded(order, refunded, line.name), read, paid);
   }
   if (result.kind === 'refused' && result.code === 'outside_window') {
@@ -114,7 +121,10 @@ function sendBack({ order, at, read }: Case): ProposalInput {
 }
 
 /** Which line, and what its defective pieces cost; nothing when the customer has to be asked. */
-function defectivePart({ text }: Reading, { lines }: Order): { lineId: string; amount: number } | undefined {
+function defectivePart(
+  { text }: Reading,
+  { lines }: Order,
+): { lineId: string; amount: number } | undefined {
   const named = lines.length === 1 ? lines : lines.filter(({ name }) => mentions(text, name));
   const [line, ...others] = named;
   if (line === undefined || others.length > 0) return undefined;
@@ -147,7 +157,9 @@ function getRefund(view: View, { id }: Order): ProposalInput {
 /** The refunds a result shows: one that was just made, or those a re-read found. */
 function refundsOf({ result }: Seen): Refund[] {
   if (result.kind !== 'ok') return [];
-  const shown = z.union([z.object({ refund: refundSchema }), refundsSchema]).safeParse(result.observation.data).data;
+  const shown = z
+    .union([z.object({ refund: refundSchema }), refundsSchema])
+    .safeParse(result.observation.data).data;
   if (shown === undefined) return [];
   return 'refund' in shown ? [shown.refund] : shown.refunds;
 }

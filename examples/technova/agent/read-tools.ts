@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { defineTool, type ToolContract } from '../../../src/index.ts';
 import { TIMEOUT_MS, type OrderApi } from './order-api.ts';
-import { orderId, orderSchema, ownerOnly, refundsSchema, type Order, type Refunds } from './shapes.ts';
+import {
+  orderId,
+  orderSchema,
+  ownerOnly,
+  refundsSchema,
+  type Order,
+  type Refunds,
+} from './shapes.ts';
 
 /** Reads through the authoritative path: the answer becomes the fact `order:ID` of the conversation. */
 export function getOrder(api: OrderApi): ToolContract {
@@ -9,7 +16,8 @@ export function getOrder(api: OrderApi): ToolContract {
     name: 'get_order',
     description: {
       use: 'Reads one order by its number: status, what was bought and paid, whether it is cancelled.',
-      avoid: 'numbers the customer did not give; orders of other people (their content is withheld).',
+      avoid:
+        'numbers the customer did not give; orders of other people (their content is withheld).',
     },
     input: z.object({ orderId }),
     output: orderSchema,

@@ -5,14 +5,18 @@ export const REPLIES = {
   menu:
     'I cannot answer that for certain. I can look up an order, cancel one that has not been shipped, refund a ' +
     'cancelled order or an item that arrived defective, and tell you where a refund is. Which of these may I do?',
-  whichOrder: 'Happy to help. Which order is this about? The number is in your confirmation, for example 10-48300.',
-  emptyMessage: 'Your message arrived without any text. What can I do for you, and which order is it about?',
-  severalOrders: 'You name several orders. Which one of them do you mean? I will take them one at a time.',
+  whichOrder:
+    'Happy to help. Which order is this about? The number is in your confirmation, for example 10-48300.',
+  emptyMessage:
+    'Your message arrived without any text. What can I do for you, and which order is it about?',
+  severalOrders:
+    'You name several orders. Which one of them do you mean? I will take them one at a time.',
 
   /** The same words for an order that does not exist and for one of somebody else. */
   notFound: (ids: readonly string[]) =>
     `I cannot find order ${ids.join(', ')} under your account. Could you check the number, or write from the address you ordered with?`,
-  signIn: 'To protect your account I can only change orders when you write while signed in. Please send the request from your account page.',
+  signIn:
+    'To protect your account I can only change orders when you write while signed in. Please send the request from your account page.',
 
   cancelled: (order: Order, refund: Refund | undefined) =>
     refund === undefined

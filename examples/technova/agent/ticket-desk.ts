@@ -8,7 +8,12 @@ const conversationSchema = z.object({
   messages: z.array(z.object({ id: z.string(), reference: z.string().nullable() })),
 });
 
-const PLACES = { reply: 'replies', holding: 'replies', handover: 'replies', note: 'notes' } as const;
+const PLACES = {
+  reply: 'replies',
+  holding: 'replies',
+  handover: 'replies',
+  note: 'notes',
+} as const;
 const LONGEST_CALL_MS = 5_000;
 
 /** The way back to the ticket desk. It has no idempotency key: our reference on the message is what a re-read finds. */
@@ -38,7 +43,9 @@ export function ticketDesk(url: string): DeliveryTarget {
 
     async find(message) {
       try {
-        const response = await fetch(pathOf(message), { signal: AbortSignal.timeout(LONGEST_CALL_MS) });
+        const response = await fetch(pathOf(message), {
+          signal: AbortSignal.timeout(LONGEST_CALL_MS),
+        });
         if (response.status === 404) return { kind: 'absent' };
         if (!response.ok) return { kind: 'unreadable' };
         const { messages } = conversationSchema.parse(await response.json());

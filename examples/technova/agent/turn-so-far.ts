@@ -51,7 +51,9 @@ export function setback(view: View, { tool, args, result }: Seen): ProposalInput
   if (result.kind === 'rejected' && result.code === 'requester_not_verified') {
     return { kind: 'ask_customer', text: REPLIES.signIn };
   }
-  const tries = seenIn(view).filter((seen) => seen.tool === tool && seen.args['orderId'] === args['orderId']);
+  const tries = seenIn(view).filter(
+    (seen) => seen.tool === tool && seen.args['orderId'] === args['orderId'],
+  );
   if (result.kind === 'failed' && result.transient && tries.length < 2) {
     return propose(view, { tool, arguments: args });
   }

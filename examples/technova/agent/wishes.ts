@@ -27,15 +27,27 @@ export type Reading = {
 
 const WORDS: readonly (readonly [Wish, RegExp])[] = [
   ['legal', /charge-?back|lawyer|attorney|abogad|avocat|anwalt/],
-  ['data_request', /(delete|erase|remove|borrar?|eliminar|supprimer|lösch\w*)\b.{0,60}\b(data|datos|données|daten)/],
+  [
+    'data_request',
+    /(delete|erase|remove|borrar?|eliminar|supprimer|lösch\w*)\b.{0,60}\b(data|datos|données|daten)/,
+  ],
   ['replacement', /\breplace|\bexchange\b|umtausch|reemplaz|remplac/],
-  ['refund_status', /where.{0,20}(refund|money)|(bank|account) shows nothing|(dónde|où|wo) .{0,20}(reembolso|remboursement|erstattung)/],
+  [
+    'refund_status',
+    /where.{0,20}(refund|money)|(bank|account) shows nothing|(dónde|où|wo) .{0,20}(reembolso|remboursement|erstattung)/,
+  ],
   ['keep', /\bkeep (it|the order|my order)|(do not|don't) cancel|changed my mind|\bwait,? no\b/],
   ['cancel', /\bcancel(?!l?ed)|\bstorn|annul|إلغاء/],
-  ['defect', /broken|defect|damaged|chipped|cracked|flicker|(does not|doesn't|not) work|kaputt|\brot[oa]\b|cassé|لا يعمل|مكسور/],
+  [
+    'defect',
+    /broken|defect|damaged|chipped|cracked|flicker|(does not|doesn't|not) work|kaputt|\brot[oa]\b|cassé|لا يعمل|مكسور/,
+  ],
   ['return', /\breturn\b|zurücksend|zurückgeben|devolver|retourner|renvoyer|إرجاع/],
   ['refund', /refund|money back|reembols|rembours|erstatt|geld zurück|استرداد/],
-  ['order_status', /where.{0,20}order|when will|\bstatus\b|tracking|arrived|not moving|and nothing|any news|dónde está|où est|wo ist|أين/],
+  [
+    'order_status',
+    /where.{0,20}order|when will|\bstatus\b|tracking|arrived|not moving|and nothing|any news|dónde está|où est|wo ist|أين/,
+  ],
 ];
 
 /** Reads the text of a turn. Never looks at who wrote it or at what a system says about it. */
@@ -43,7 +55,9 @@ export function readWish(view: View): Reading {
   const body = clean(view.messages.map(({ text }) => withoutQuotes(text)).join('\n'));
   const subject = clean(view.messages.map((message) => message.subject ?? '').join('\n'));
   const text = `${subject}\n${body}`;
-  const wish = isNothing(body) ? 'nothing' : (WORDS.find(([, words]) => words.test(text))?.[0] ?? 'other');
+  const wish = isNothing(body)
+    ? 'nothing'
+    : (WORDS.find(([, words]) => words.test(text))?.[0] ?? 'other');
   return { wish, orderIds: orderIdsIn(text), text, blank: body === '' };
 }
 
@@ -56,14 +70,27 @@ export function orderIdsIn(text: string): readonly string[] {
 }
 
 const COUNTS: Readonly<Record<string, number>> = {
-  a: 1, an: 1, one: 1, that: 1, un: 1, una: 1, une: 1, ein: 1, eine: 1, two: 2, three: 3, four: 4,
+  a: 1,
+  an: 1,
+  one: 1,
+  that: 1,
+  un: 1,
+  una: 1,
+  une: 1,
+  ein: 1,
+  eine: 1,
+  two: 2,
+  three: 3,
+  four: 4,
 };
 const ALL = new Set(['both', 'all', 'beide', 'ambos']);
 
 /** How many pieces of something the text speaks of: "one of the two glasses", "both pans"; nothing when it does not say. */
 export function countIn(text: string, name: string, quantity: number): number | undefined {
   for (const stem of stemsOf(name)) {
-    const places = text.matchAll(new RegExp(`([\\p{L}\\d]+)(?: of (?:the |my )?[\\p{L}\\d]+)? ${stem}`, 'gu'));
+    const places = text.matchAll(
+      new RegExp(`([\\p{L}\\d]+)(?: of (?:the |my )?[\\p{L}\\d]+)? ${stem}`, 'gu'),
+    );
     for (const [, said = ''] of places) {
       if (ALL.has(said)) return quantity;
       const count = COUNTS[said] ?? (/^\d{1,2}$/.test(said) ? Number(said) : undefined);
@@ -82,7 +109,14 @@ function stemsOf(name: string): string[] {
 }
 
 /** Letters of other alphabets that pass for Latin ones. */
-const LOOK_ALIKES: Readonly<Record<string, string>> = { а: 'a', е: 'e', о: 'o', р: 'p', с: 'c', х: 'x' };
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  а: 'a',
+  е: 'e',
+  о: 'o',
+  р: 'p',
+  с: 'c',
+  х: 'x',
+};
 
 /** Lower case, one kind of dash, Western digits; without marks and controls nobody sees. */
 function clean(text: string): string {
@@ -106,5 +140,8 @@ function withoutQuotes(text: string): string {
 /** Thanks and bounces want no answer. */
 function isNothing(body: string): boolean {
   const thanks = /^(many |ok,? |great,? )?(thank|thx|gracias|merci|danke|شكرا)/.test(body);
-  return (thanks && body.length <= 60 && !body.includes('?')) || body.includes('this is the mail system at host');
+  return (
+    (thanks && body.length <= 60 && !body.includes('?')) ||
+    body.includes('this is the mail system at host')
+  );
 }

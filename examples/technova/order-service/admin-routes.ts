@@ -79,6 +79,9 @@ export function addAdminRoutes({ app, closing }: HttpServer, shop: Shop): void {
   });
 }
 
-function toScripted({ orderId, ...fault }: z.infer<typeof FaultRequest>['faults'][number]): ScriptedFault {
+function toScripted({
+  orderId,
+  ...fault
+}: z.infer<typeof FaultRequest>['faults'][number]): ScriptedFault {
   return { ...fault, subject: orderId };
 }

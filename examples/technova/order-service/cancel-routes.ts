@@ -28,17 +28,26 @@ function cancel(shop: Shop, { orderId, idempotencyKey }: WriteCall): Outcome {
   const before = shop.orders.get(orderId);
   assertCancellable(before);
   if (before.status === 'cancelled') {
-    const body = { status: 'already_cancelled', orderId, cancellation: acknowledged(before.cancellation) };
+    const body = {
+      status: 'already_cancelled',
+      orderId,
+      cancellation: acknowledged(before.cancellation),
+    };
     return { answer: { status: 200, body }, result: 'unchanged' };
   }
 
   const order = shop.orders.save(requestCancellation(before, shop.now()), shop.now());
-  shop.log.append('effect', `applied:cancel:${orderId}`, { operation: 'cancel', subject: orderId }, {
-    orderId,
-    cancellationId: order.cancellation?.id ?? null,
-    idempotencyKey,
-    orderStatusAtThatMoment: before.status,
-  });
+  shop.log.append(
+    'effect',
+    `applied:cancel:${orderId}`,
+    { operation: 'cancel', subject: orderId },
+    {
+      orderId,
+      cancellationId: order.cancellation?.id ?? null,
+      idempotencyKey,
+      orderStatusAtThatMoment: before.status,
+    },
+  );
   const body = { status: 'accepted', orderId, cancellation: acknowledged(order.cancellation) };
   return { answer: { status: shop.settings.current.acceptedStatus, body }, result: 'accepted' };
 }

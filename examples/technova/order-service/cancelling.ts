@@ -3,12 +3,21 @@ import type { Cancellation, Order } from './model.ts';
 
 /** The moves of a cancellation. Pure: each takes an order and answers the order after the move. Times are epoch ms. */
 
-const OPEN: ReadonlySet<Cancellation['status']> = new Set(['queued', 'pending', 'partial', 'blocked']);
+const OPEN: ReadonlySet<Cancellation['status']> = new Set([
+  'queued',
+  'pending',
+  'partial',
+  'blocked',
+]);
 
 /** Refuses an order that has left the warehouse. */
 export function assertCancellable(order: Order): void {
   if (order.status !== 'shipped' && order.status !== 'delivered') return;
-  throw new Problem(409, `order_${order.status}`, `Order ${order.id} is ${order.status}; only an order that was not shipped can be cancelled.`);
+  throw new Problem(
+    409,
+    `order_${order.status}`,
+    `Order ${order.id} is ${order.status}; only an order that was not shipped can be cancelled.`,
+  );
 }
 
 /** Accepts a cancellation: what happens next is the order's `cancelBehaviour`. Asking again while one is open adds no second one. */
@@ -36,11 +45,18 @@ export function requestCancellation(order: Order, at: number): Order {
     case 'partly_applied': {
       const cancelledLines = someLines(order);
       const reason = `${cancelledLines.length} of ${order.lines.length} lines cancelled`;
-      return { ...pending, cancellation: { ...cancellation, status: 'partial', cancelledLines, reason } };
+      return {
+        ...pending,
+        cancellation: { ...cancellation, status: 'partial', cancelledLines, reason },
+      };
     }
     case 'fraud_hold': {
       const flags = [...new Set([...order.flags, 'fraud_hold'])];
-      return { ...order, flags, cancellation: { ...cancellation, status: 'blocked', reason: 'fraud review' } };
+      return {
+        ...order,
+        flags,
+        cancellation: { ...cancellation, status: 'blocked', reason: 'fraud review' },
+      };
     }
     default:
       order.cancelBehaviour satisfies never;
@@ -51,19 +67,30 @@ export function requestCancellation(order: Order, at: number): Order {
 /** A repeat with the same key: completes a partly applied cancellation when the order allows it, else changes nothing. */
 export function continueCancellation(order: Order, at: number): Order | undefined {
   if (order.cancellation?.status !== 'partial' || order.onReplay === 'stays') return undefined;
-  return { ...order, cancellation: { ...order.cancellation, status: 'pending' }, dueAt: at + order.settleMs };
+  return {
+    ...order,
+    cancellation: { ...order.cancellation, status: 'pending' },
+    dueAt: at + order.settleMs,
+  };
 }
 
 /** The cancellation takes effect: the whole order is cancelled, on the order side and on the refund side. */
 export function settleCancellation(order: Order, at: number): Order {
-  if (order.cancellation === null) throw new Error(`order ${order.id} has no cancellation to settle`);
+  if (order.cancellation === null)
+    throw new Error(`order ${order.id} has no cancellation to settle`);
   const cancelledLines = order.lines.map((line) => line.id);
   const settledAt = new Date(at).toISOString();
   return {
     ...order,
     status: 'cancelled',
     flags: order.flags.filter((flag) => flag !== 'fraud_hold'),
-    cancellation: { ...order.cancellation, status: 'settled', settledAt, reason: null, cancelledLines },
+    cancellation: {
+      ...order.cancellation,
+      status: 'settled',
+      settledAt,
+      reason: null,
+      cancelledLines,
+    },
     dueAt: null,
   };
 }
@@ -83,7 +110,11 @@ export function reinstate(order: Order): Order {
 }
 
 function overtake(order: Order, status: 'shipped' | 'paid', reason: string): Order {
-  const cancellation = order.cancellation && { ...order.cancellation, status: 'failed' as const, reason };
+  const cancellation = order.cancellation && {
+    ...order.cancellation,
+    status: 'failed' as const,
+    reason,
+  };
   return { ...order, status, cancellation, dueAt: null };
 }
 

@@ -2,10 +2,20 @@ import { z } from 'zod';
 
 /** All money is in integer minor units (cents) of the order's currency. All times in JSON are ISO 8601, UTC. */
 const Money = z.int().min(0);
-const Instant = z.iso.datetime({ error: 'use an ISO 8601 time in UTC such as 2026-03-04T10:15:30Z' });
+const Instant = z.iso.datetime({
+  error: 'use an ISO 8601 time in UTC such as 2026-03-04T10:15:30Z',
+});
 const Id = z.string().min(1);
 
-export const ORDER_STATUSES = ['placed', 'paid', 'packed', 'shipped', 'delivered', 'cancellation_pending', 'cancelled'] as const;
+export const ORDER_STATUSES = [
+  'placed',
+  'paid',
+  'packed',
+  'shipped',
+  'delivered',
+  'cancellation_pending',
+  'cancelled',
+] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /** Why an accepted cancellation is, or is not, a cancelled order. */
@@ -51,7 +61,10 @@ export const OrderSeed = z
     /** What a replay with the same key does to a partly applied cancellation. */
     onReplay: z.enum(['completes', 'stays']).default('completes'),
   })
-  .refine((order) => order.refunded <= order.total, { path: ['refunded'], error: 'use at most the order total' })
+  .refine((order) => order.refunded <= order.total, {
+    path: ['refunded'],
+    error: 'use at most the order total',
+  })
   .refine((order) => order.status !== 'delivered' || order.deliveredAt !== null, {
     path: ['deliveredAt'],
     error: 'give the time of delivery of a delivered order',
@@ -59,7 +72,14 @@ export const OrderSeed = z
 export type OrderSeed = z.infer<typeof OrderSeed>;
 
 /** `failed`: the order was shipped or reinstated after all. */
-export const CANCELLATION_STATUSES = ['queued', 'pending', 'partial', 'blocked', 'settled', 'failed'] as const;
+export const CANCELLATION_STATUSES = [
+  'queued',
+  'pending',
+  'partial',
+  'blocked',
+  'settled',
+  'failed',
+] as const;
 
 export const Cancellation = z.object({
   id: Id,

@@ -26,14 +26,21 @@ export class OrderBook {
   asOf(id: string, at: number): Order {
     const row =
       this.#db
-        .prepare('SELECT document FROM order_versions WHERE order_id = ? AND at <= ? ORDER BY version DESC LIMIT 1')
+        .prepare(
+          'SELECT document FROM order_versions WHERE order_id = ? AND at <= ? ORDER BY version DESC LIMIT 1',
+        )
         .get(id, at) ??
-      this.#db.prepare('SELECT document FROM order_versions WHERE order_id = ? ORDER BY version LIMIT 1').get(id);
+      this.#db
+        .prepare('SELECT document FROM order_versions WHERE order_id = ? ORDER BY version LIMIT 1')
+        .get(id);
     return row === undefined ? this.get(id) : toOrder(row);
   }
 
   ofCustomer(customerId: string): Order[] {
-    return this.#db.prepare('SELECT document FROM orders WHERE customer_id = ? ORDER BY id').all(customerId).map(toOrder);
+    return this.#db
+      .prepare('SELECT document FROM orders WHERE customer_id = ? ORDER BY id')
+      .all(customerId)
+      .map(toOrder);
   }
 
   all(): Order[] {
@@ -55,18 +62,25 @@ export class OrderBook {
   }
 
   due(at: number): Order[] {
-    return this.#db.prepare('SELECT document FROM orders WHERE due_at <= ? ORDER BY due_at, id').all(at).map(toOrder);
+    return this.#db
+      .prepare('SELECT document FROM orders WHERE due_at <= ? ORDER BY due_at, id')
+      .all(at)
+      .map(toOrder);
   }
 
   nextDueAt(): number | undefined {
-    const row = this.#db.prepare('SELECT min(due_at) AS due_at FROM orders WHERE due_at IS NOT NULL').get();
+    const row = this.#db
+      .prepare('SELECT min(due_at) AS due_at FROM orders WHERE due_at IS NOT NULL')
+      .get();
     return typeof row?.['due_at'] === 'number' ? row['due_at'] : undefined;
   }
 
   #write(order: Order, at: number): void {
     const document = JSON.stringify(order);
     this.#db
-      .prepare('INSERT OR REPLACE INTO orders (id, customer_id, due_at, document) VALUES (?, ?, ?, ?)')
+      .prepare(
+        'INSERT OR REPLACE INTO orders (id, customer_id, due_at, document) VALUES (?, ?, ?, ?)',
+      )
       .run(order.id, order.customerId, order.dueAt, document);
     this.#db
       .prepare('INSERT INTO order_versions (order_id, version, at, document) VALUES (?, ?, ?, ?)')

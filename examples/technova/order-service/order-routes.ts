@@ -8,15 +8,23 @@ import type { Outcome } from '../service/call-runner.ts';
 import type { Shop } from './shop.ts';
 
 const OrderPath = z.object({ id: z.string() });
-const ReadQuery = z.object({ consistency: z.enum(['authoritative', 'eventual']).default('authoritative') });
-const ListQuery = z.object({ customer: z.string({ error: 'name the customer whose orders to list' }).min(1) });
+const ReadQuery = z.object({
+  consistency: z.enum(['authoritative', 'eventual']).default('authoritative'),
+});
+const ListQuery = z.object({
+  customer: z.string({ error: 'name the customer whose orders to list' }).min(1),
+});
 
 /** The reads of orders. */
 export function addOrderRoutes(app: FastifyInstance, shop: Shop): void {
   app.get('/orders', (request) => {
     const { customer } = parseInput(ListQuery, request.query);
     inTransaction(shop.db, () => shop.settler.settleDue());
-    return { orders: shop.orders.ofCustomer(customer).map((order) => viewOf(order, 'authoritative', shop.now())) };
+    return {
+      orders: shop.orders
+        .ofCustomer(customer)
+        .map((order) => viewOf(order, 'authoritative', shop.now())),
+    };
   });
 
   app.get('/orders/:id', (request, reply) => {
@@ -37,7 +45,13 @@ export async function runRead(
   reply: FastifyReply,
   read: () => Outcome,
 ): Promise<FastifyReply> {
-  const call = { operation, subject: orderId, method: request.method, path: request.url, fields: { orderId, ...fields } };
+  const call = {
+    operation,
+    subject: orderId,
+    method: request.method,
+    path: request.url,
+    fields: { orderId, ...fields },
+  };
   return shop.calls.run(reply, call, () => {
     shop.settler.settleDue();
     return read();
@@ -49,11 +63,19 @@ function readOrder(shop: Shop, id: string): Outcome {
   const view = viewOf(order, 'authoritative', shop.now());
   const change = shop.race.afterReadOf(id);
   if (change !== undefined) changeByOthers(shop, id, change);
-  return { answer: { status: 200, body: view }, result: 'read', fields: { orderStatus: view.status, version: view.version } };
+  return {
+    answer: { status: 200, body: view },
+    result: 'read',
+    fields: { orderStatus: view.status, version: view.version },
+  };
 }
 
 function readReplica(shop: Shop, id: string): Outcome {
   const asOf = shop.now() - shop.settings.current.replicaLagMs;
   const view = viewOf(shop.orders.asOf(id, asOf), 'eventual', shop.now());
-  return { answer: { status: 200, body: view }, result: 'read', fields: { orderStatus: view.status, version: view.version } };
+  return {
+    answer: { status: 200, body: view },
+    result: 'read',
+    fields: { orderStatus: view.status, version: view.version },
+  };
 }

@@ -28,7 +28,13 @@ export interface OrderView {
  * it shows a cancellation that has not reached the refund side as done.
  */
 export function viewOf(order: Order, consistency: Consistency, now: number): OrderView {
-  const { settleMs: _settleMs, cancelBehaviour, onReplay: _onReplay, dueAt: _dueAt, ...visible } = order;
+  const {
+    settleMs: _settleMs,
+    cancelBehaviour,
+    onReplay: _onReplay,
+    dueAt: _dueAt,
+    ...visible
+  } = order;
   const underway = cancelBehaviour === 'not_propagated' && order.cancellation?.status === 'pending';
   const status = underway && consistency === 'eventual' ? 'cancelled' : order.status;
   return {

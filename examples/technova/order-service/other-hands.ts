@@ -14,11 +14,16 @@ export type OtherChange = keyof typeof CHANGES;
 export function changeByOthers(shop: Shop, orderId: string, change: OtherChange): Order {
   return inTransaction(shop.db, () => {
     const order = shop.orders.save(CHANGES[change](shop.orders.get(orderId)), shop.now());
-    shop.log.append('change', `changed:${change}:${orderId}`, { operation: change, subject: orderId }, {
-      orderId,
-      orderStatus: order.status,
-      version: order.version,
-    });
+    shop.log.append(
+      'change',
+      `changed:${change}:${orderId}`,
+      { operation: change, subject: orderId },
+      {
+        orderId,
+        orderStatus: order.status,
+        version: order.version,
+      },
+    );
     return order;
   });
 }
@@ -28,6 +33,10 @@ export function releaseCancellation(shop: Shop, orderId: string): Order {
   return inTransaction(shop.db, () => {
     const order = shop.orders.get(orderId);
     if (hasOpenCancellation(order)) return shop.settler.settle(order);
-    throw new Problem(409, 'no_open_cancellation', `Order ${orderId} is ${order.status} and has no open cancellation to release.`);
+    throw new Problem(
+      409,
+      'no_open_cancellation',
+      `Order ${orderId} is ${order.status} and has no open cancellation to release.`,
+    );
   });
 }

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Refund } from './model.ts';
 
-const SELECT = 'SELECT id, order_id, line_id, amount, reason, status, idempotency_key, created_at FROM refunds';
+const SELECT =
+  'SELECT id, order_id, line_id, amount, reason, status, idempotency_key, created_at FROM refunds';
 
 /** The refunds that were paid or are on their way. */
 export class RefundBook {
@@ -17,11 +18,17 @@ export class RefundBook {
   }
 
   ofOrder(orderId: string): Refund[] {
-    return this.#db.prepare(`${SELECT} WHERE order_id = ? ORDER BY created_at, rowid`).all(orderId).map(toRefund);
+    return this.#db
+      .prepare(`${SELECT} WHERE order_id = ? ORDER BY created_at, rowid`)
+      .all(orderId)
+      .map(toRefund);
   }
 
   withKey(key: string): Refund[] {
-    return this.#db.prepare(`${SELECT} WHERE idempotency_key = ? ORDER BY created_at, rowid`).all(key).map(toRefund);
+    return this.#db
+      .prepare(`${SELECT} WHERE idempotency_key = ? ORDER BY created_at, rowid`)
+      .all(key)
+      .map(toRefund);
   }
 
   all(): Refund[] {
@@ -57,11 +64,16 @@ export class RefundBook {
   }
 
   due(at: number): Refund[] {
-    return this.#db.prepare(`${SELECT} WHERE due_at <= ? ORDER BY due_at, rowid`).all(at).map(toRefund);
+    return this.#db
+      .prepare(`${SELECT} WHERE due_at <= ? ORDER BY due_at, rowid`)
+      .all(at)
+      .map(toRefund);
   }
 
   nextDueAt(): number | undefined {
-    const row = this.#db.prepare('SELECT min(due_at) AS due_at FROM refunds WHERE due_at IS NOT NULL').get();
+    const row = this.#db
+      .prepare('SELECT min(due_at) AS due_at FROM refunds WHERE due_at IS NOT NULL')
+      .get();
     return typeof row?.['due_at'] === 'number' ? row['due_at'] : undefined;
   }
 }

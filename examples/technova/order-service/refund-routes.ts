@@ -12,7 +12,9 @@ import type { Shop } from './shop.ts';
 import type { WriteCall } from './write-call.ts';
 
 const IdPath = z.object({ id: z.string() });
-const KeyQuery = z.object({ key: z.string({ error: 'name the idempotency key to look up' }).min(1) });
+const KeyQuery = z.object({
+  key: z.string({ error: 'name the idempotency key to look up' }).min(1),
+});
 
 /** Refunds: the money side. */
 export function addRefundRoutes(app: FastifyInstance, shop: Shop): void {
@@ -40,7 +42,8 @@ export function addRefundRoutes(app: FastifyInstance, shop: Shop): void {
     const orderId = shop.refunds.find(id)?.orderId ?? null;
     return runRead(shop, 'get_refund', orderId, { refundId: id }, request, reply, () => {
       const found = shop.refunds.find(id);
-      if (found === undefined) throw new Problem(404, 'refund_not_found', `There is no refund ${id}.`);
+      if (found === undefined)
+        throw new Problem(404, 'refund_not_found', `There is no refund ${id}.`);
       return read({ refund: found, readAt: readAt(shop) });
     });
   });
@@ -60,7 +63,12 @@ function refund(shop: Shop, call: WriteCall, request: RefundRequest): Outcome {
   const order = shop.orders.get(call.orderId);
   if (refundGuard === 'on') {
     const earlier = shop.refunds.ofOrder(order.id);
-    assertRefundable({ order, request, earlier, businessNow: businessNow === null ? now : Date.parse(businessNow) });
+    assertRefundable({
+      order,
+      request,
+      earlier,
+      businessNow: businessNow === null ? now : Date.parse(businessNow),
+    });
   }
 
   const paid: Refund = {
@@ -75,14 +83,19 @@ function refund(shop: Shop, call: WriteCall, request: RefundRequest): Outcome {
   };
   shop.refunds.add(paid, refundSettleMs === 0 ? null : now + refundSettleMs);
   shop.orders.save({ ...order, refunded: order.refunded + paid.amount }, now);
-  shop.log.append('effect', `applied:refund:${order.id}`, { operation: 'refund', subject: order.id }, {
-    orderId: order.id,
-    refundId: paid.id,
-    lineId: paid.lineId,
-    amount: paid.amount,
-    idempotencyKey: paid.idempotencyKey,
-    orderStatusAtThatMoment: order.status,
-  });
+  shop.log.append(
+    'effect',
+    `applied:refund:${order.id}`,
+    { operation: 'refund', subject: order.id },
+    {
+      orderId: order.id,
+      refundId: paid.id,
+      lineId: paid.lineId,
+      amount: paid.amount,
+      idempotencyKey: paid.idempotencyKey,
+      orderStatusAtThatMoment: order.status,
+    },
+  );
   return { answer: { status: 201, body: { refund: paid } }, result: 'applied' };
 }
 

@@ -28,12 +28,15 @@ function orderFrom(seed: OrderSeed, now: number): Order {
     ...seed,
     version: 1,
     cancellation: null,
-    cancelBehaviour: seed.cancelBehaviour ?? (seed.flags.includes('fraud_hold') ? 'fraud_hold' : 'settles'),
+    cancelBehaviour:
+      seed.cancelBehaviour ?? (seed.flags.includes('fraud_hold') ? 'fraud_hold' : 'settles'),
     dueAt: null,
   };
   if (seed.status === 'cancelled') {
     const placedAt = Date.parse(seed.placedAt);
     return settleCancellation(requestCancellation(order, placedAt), placedAt);
   }
-  return seed.status === 'cancellation_pending' ? requestCancellation({ ...order, status: 'paid' }, now) : order;
+  return seed.status === 'cancellation_pending'
+    ? requestCancellation({ ...order, status: 'paid' }, now)
+    : order;
 }

@@ -52,7 +52,8 @@ export class SettingsStore {
   constructor(db: DatabaseSync) {
     this.#db = db;
     const row = db.prepare("SELECT document FROM settings WHERE name = 'current'").get();
-    const stored = row === undefined ? {} : SettingsChange.parse(JSON.parse(String(row['document'])));
+    const stored =
+      row === undefined ? {} : SettingsChange.parse(JSON.parse(String(row['document'])));
     this.#current = Settings.parse({ ...DEFAULTS, ...stored });
   }
 

@@ -37,11 +37,16 @@ export class Settler {
   settle(order: Order): Order {
     const { orders, log, now } = this.#parts;
     const settled = orders.save(settleCancellation(order, now()), now());
-    log.append('settlement', `settled:cancel:${order.id}`, { operation: 'cancel', subject: order.id }, {
-      orderId: order.id,
-      cancellationId: settled.cancellation?.id ?? null,
-      version: settled.version,
-    });
+    log.append(
+      'settlement',
+      `settled:cancel:${order.id}`,
+      { operation: 'cancel', subject: order.id },
+      {
+        orderId: order.id,
+        cancellationId: settled.cancellation?.id ?? null,
+        version: settled.version,
+      },
+    );
     return settled;
   }
 

@@ -22,7 +22,9 @@ export interface OrderServiceOptions {
 }
 
 /** Starts the order service in this process. Fails with one readable line on a bad seed or a port in use. */
-export async function startOrderService(options: OrderServiceOptions = {}): Promise<RunningService> {
+export async function startOrderService(
+  options: OrderServiceOptions = {},
+): Promise<RunningService> {
   const { port = 0, host = '127.0.0.1', dataFile = ':memory:', seed, clock = Date.now } = options;
   const world = seed === undefined ? { orders: [] } : parseWorld(seed);
   const server = createHttpServer();

@@ -28,7 +28,9 @@ const ShopExport = z.object({
   placed: z.string(),
   delivered: z.string().nullable(),
   total: z.number(),
-  items: z.array(z.object({ sku: z.string(), name: z.string(), qty: z.number(), price: z.number() })),
+  items: z.array(
+    z.object({ sku: z.string(), name: z.string(), qty: z.number(), price: z.number() }),
+  ),
   refunded: z.number(),
   flags: z.array(z.string()),
   note: z.string().optional(),
@@ -36,7 +38,9 @@ const ShopExport = z.object({
 
 /** Turns the orders that are in the export format into seeds; leaves everything else as it is. */
 export function convertExports(value: unknown): unknown {
-  const world = z.looseObject({ currency: z.string().default('EUR'), orders: z.array(z.unknown()) }).safeParse(value);
+  const world = z
+    .looseObject({ currency: z.string().default('EUR'), orders: z.array(z.unknown()) })
+    .safeParse(value);
   if (!world.success) return value;
   const { currency, orders } = world.data;
   return {

@@ -34,20 +34,34 @@ export async function runWrite<S extends z.ZodType>(
 ): Promise<FastifyReply> {
   const call: WriteCall = { orderId, ...writeHeadersOf(request) };
   const fields = { ...call, ...pick(request.body, kind.logged) };
-  const logged = { operation: kind.operation, subject: orderId, method: request.method, path: request.url, fields };
+  const logged = {
+    operation: kind.operation,
+    subject: orderId,
+    method: request.method,
+    path: request.url,
+    fields,
+  };
   return shop.calls.run(reply, logged, () => {
     shop.settler.settleDue();
     // After the commit: the write may have made something due.
     queueMicrotask(() => shop.settler.arm());
     const body = parseInput(kind.body, request.body);
     shop.orders.get(orderId);
-    return shop.settings.current.idempotency === 'on' ? withKey(shop, call, kind, body) : withoutKey(shop, call, kind, body);
+    return shop.settings.current.idempotency === 'on'
+      ? withKey(shop, call, kind, body)
+      : withoutKey(shop, call, kind, body);
   });
 }
 
-function withKey<S extends z.ZodType>(shop: Shop, call: WriteCall, kind: WriteKind<S>, body: z.infer<S>): Outcome {
+function withKey<S extends z.ZodType>(
+  shop: Shop,
+  call: WriteCall,
+  kind: WriteKind<S>,
+  body: z.infer<S>,
+): Outcome {
   const key = call.idempotencyKey;
-  if (key === null) throw new Problem(400, 'key_required', 'Send the Idempotency-Key header with every write.');
+  if (key === null)
+    throw new Problem(400, 'key_required', 'Send the Idempotency-Key header with every write.');
   const fingerprint = fingerprintOf(kind.operation, call.orderId, body);
   const earlier = shop.keys.replay(key, fingerprint);
   if (earlier !== undefined) {
@@ -59,7 +73,12 @@ function withKey<S extends z.ZodType>(shop: Shop, call: WriteCall, kind: WriteKi
   return outcome;
 }
 
-function withoutKey<S extends z.ZodType>(shop: Shop, call: WriteCall, kind: WriteKind<S>, body: z.infer<S>): Outcome {
+function withoutKey<S extends z.ZodType>(
+  shop: Shop,
+  call: WriteCall,
+  kind: WriteKind<S>,
+  body: z.infer<S>,
+): Outcome {
   assertStillValid(call, shop.now());
   return kind.decide(call, body);
 }

@@ -25,5 +25,9 @@ export function isStillValid({ validUntil }: WriteHeaders, now: number): boolean
 /** Throws unless the call may still be done at `now` (epoch ms). */
 export function assertStillValid(headers: WriteHeaders, now: number): void {
   if (isStillValid(headers, now)) return;
-  throw new Problem(410, 'expired', `The call was valid until ${headers.validUntil} and it is ${now} now (epoch ms). Nothing was changed.`);
+  throw new Problem(
+    410,
+    'expired',
+    `The call was valid until ${headers.validUntil} and it is ${now} now (epoch ms). Nothing was changed.`,
+  );
 }

@@ -107,7 +107,11 @@ export class CallRunner {
   }
 
   #skip(call: Call, fault: Fault): void {
-    this.#logRequest(call, { answer: unavailable(fault), result: 'not_processed', fields: { code: fault.kind } });
+    this.#logRequest(call, {
+      answer: unavailable(fault),
+      result: 'not_processed',
+      fields: { code: fault.kind },
+    });
   }
 
   #logRequest(call: Call, outcome: Outcome): void {
@@ -154,6 +158,11 @@ function hang(reply: FastifyReply): FastifyReply {
 function unavailable(fault: Fault): Answer {
   return {
     status: fault.status,
-    body: { error: { code: 'unavailable', message: 'The service could not answer. Whether the call was done is not known.' } },
+    body: {
+      error: {
+        code: 'unavailable',
+        message: 'The service could not answer. Whether the call was done is not known.',
+      },
+    },
   };
 }

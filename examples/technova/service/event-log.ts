@@ -48,7 +48,9 @@ export class EventLog {
     db.exec(TABLE);
     this.#db = db;
     this.#now = now;
-    this.#insert = db.prepare('INSERT INTO log (at, kind, event, operation, subject, fields) VALUES (?, ?, ?, ?, ?, ?)');
+    this.#insert = db.prepare(
+      'INSERT INTO log (at, kind, event, operation, subject, fields) VALUES (?, ?, ?, ?, ?, ?)',
+    );
   }
 
   append(
@@ -83,7 +85,9 @@ export class EventLog {
   async waitFor(event: string, options: WaitOptions): Promise<LogEntry | undefined> {
     const over = AbortSignal.any([options.closing, AbortSignal.timeout(options.timeoutMs)]);
     for (;;) {
-      const row = this.#db.prepare(`${SELECT} WHERE event = ? AND seq > ? ORDER BY seq LIMIT 1`).get(event, options.after);
+      const row = this.#db
+        .prepare(`${SELECT} WHERE event = ? AND seq > ? ORDER BY seq LIMIT 1`)
+        .get(event, options.after);
       if (row !== undefined) return toEntry(row);
       try {
         await once(this.#appended, 'appended', { signal: over });
@@ -96,6 +100,12 @@ export class EventLog {
 
 function toEntry(row: Record<string, unknown>): LogEntry {
   const fields = JSON.parse(String(row['fields'])) as Record<string, unknown>;
-  const event = row['event'] === null ? null : String(row['event']);
-  return { seq: Number(row['seq']), at: String(row['at']), kind: String(row['kind']), event, ...fields };
+  const event = typeof row['event'] === 'string' ? row['event'] : null;
+  return {
+    seq: Number(row['seq']),
+    at: String(row['at']),
+    kind: String(row['kind']),
+    event,
+    ...fields,
+  };
 }

@@ -81,7 +81,10 @@ export class FaultScript {
   }
 
   state(): unknown {
-    return { scripted: this.#scripted.map(({ fault, seen }) => ({ ...fault, seen })), random: this.#random?.profile ?? null };
+    return {
+      scripted: this.#scripted.map(({ fault, seen }) => ({ ...fault, seen })),
+      random: this.#random?.profile ?? null,
+    };
   }
 
   #drawn(): Fault | undefined {

@@ -27,7 +27,11 @@ export function createHttpServer(): HttpServer {
     return reply.code(status).send(body);
   });
   app.setNotFoundHandler((request, reply) => {
-    const problem = new Problem(404, 'no_such_route', `There is no ${request.method} ${request.url}. See SERVICES.md for the paths.`);
+    const problem = new Problem(
+      404,
+      'no_such_route',
+      `There is no ${request.method} ${request.url}. See SERVICES.md for the paths.`,
+    );
     return reply.code(404).send(answerOf(problem).body);
   });
   app.get('/health', () => ({ status: 'ok' }));
@@ -48,14 +52,21 @@ export async function listen(app: FastifyInstance, host: string, port: number): 
   } catch (error) {
     await app.close();
     if (codeOf(error) !== 'EADDRINUSE') throw error;
-    throw new Error(`Port ${port} on ${host} is already in use. Stop the other process or set PORT to a free port (0 picks one).`);
+    throw new Error(
+      `Port ${port} on ${host} is already in use. Stop the other process or set PORT to a free port (0 picks one).`,
+    );
   }
 }
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const status = statusOf(error);
-  if (status < 500) return new Problem(status, 'invalid_request', error instanceof Error ? error.message : String(error));
+  if (status < 500)
+    return new Problem(
+      status,
+      'invalid_request',
+      error instanceof Error ? error.message : String(error),
+    );
   return new Problem(500, 'internal', error instanceof Error ? error.message : String(error));
 }
 

@@ -27,7 +27,11 @@ function fixFor(issue: z.core.$ZodIssue): string {
 
 function pathText(path: PropertyKey[]): string {
   if (path.length === 0) return 'the whole input';
-  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${String(part)}`)).join('');
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${String(part)}`,
+    )
+    .join('');
 }
 
 function valueAt(input: unknown, path: PropertyKey[]): unknown {

@@ -10,19 +10,28 @@ export interface LaunchedService {
 }
 
 /** Starts `entry` (a main.ts) as an own process and waits for its ready line. Fails with what the process wrote to stderr; `cause.exitCode` tells how it ended. */
-export async function launchService(entry: string, environment: Record<string, string>): Promise<LaunchedService> {
+export async function launchService(
+  entry: string,
+  environment: Record<string, string>,
+): Promise<LaunchedService> {
   const child = spawn(process.execPath, [entry], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
-  const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+  const exited = new Promise<number | null>((resolve) =>
+    child.once('close', (code) => resolve(code)),
+  );
 
-  const ready = new Promise<string>((resolve) => createInterface(child.stdout).once('line', resolve));
+  const ready = new Promise<string>((resolve) =>
+    createInterface(child.stdout).once('line', resolve),
+  );
   const first = await Promise.race([ready, exited.then(() => undefined)]);
   if (first === undefined) {
-    throw new Error(complaint.trim() || `${entry} ended before it was ready`, { cause: { exitCode: await exited } });
+    throw new Error(complaint.trim() || `${entry} ended before it was ready`, {
+      cause: { exitCode: await exited },
+    });
   }
 
   const { listening } = JSON.parse(first) as { listening: string };

@@ -25,7 +25,8 @@ export function addLogRoutes(app: FastifyInstance, log: EventLog, closing: Abort
   app.get('/admin/events', async (request) => {
     const { wait, after, timeoutMs } = parseInput(WaitQuery, request.query);
     const entry = await log.waitFor(wait, { after, timeoutMs, closing });
-    if (entry === undefined) throw new Problem(408, 'timed_out', `${wait} did not happen within ${timeoutMs} ms.`);
+    if (entry === undefined)
+      throw new Problem(408, 'timed_out', `${wait} did not happen within ${timeoutMs} ms.`);
     return entry;
   });
 }

@@ -19,5 +19,8 @@ export interface Answer {
 }
 
 export function answerOf(problem: Problem): Answer {
-  return { status: problem.status, body: { error: { code: problem.code, message: problem.message } } };
+  return {
+    status: problem.status,
+    body: { error: { code: problem.code, message: problem.message } },
+  };
 }

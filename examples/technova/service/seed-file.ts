@@ -6,11 +6,15 @@ export function readSeedFile(path: string): unknown {
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    throw new Error(`${path} cannot be read. Set SEED_FILE to a readable JSON file, or leave it out.`);
+    throw new Error(
+      `${path} cannot be read. Set SEED_FILE to a readable JSON file, or leave it out.`,
+    );
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${path} is not JSON (${error instanceof Error ? error.message : String(error)}). Correct the file.`);
+    throw new Error(
+      `${path} is not JSON (${error instanceof Error ? error.message : String(error)}). Correct the file.`,
+    );
   }
 }

@@ -42,12 +42,19 @@ export class ServiceClient {
     return body as LogEntry;
   }
 
-  async log(filter: { kind?: string; operation?: string; subject?: string } = {}): Promise<LogEntry[]> {
+  async log(
+    filter: { kind?: string; operation?: string; subject?: string } = {},
+  ): Promise<LogEntry[]> {
     const { body } = await this.get(`/log?${new URLSearchParams(filter).toString()}`);
     return (body as { entries: LogEntry[] }).entries;
   }
 
-  async #send(method: string, path: string, body: unknown, options: SendOptions): Promise<ServiceReply> {
+  async #send(
+    method: string,
+    path: string,
+    body: unknown,
+    options: SendOptions,
+  ): Promise<ServiceReply> {
     const headers = new Headers();
     if (body !== undefined) headers.set('content-type', 'application/json');
     if (options.key !== undefined) headers.set('idempotency-key', options.key);

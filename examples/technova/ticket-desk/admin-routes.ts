@@ -31,7 +31,9 @@ export function addAdminRoutes({ app, closing }: HttpServer, desk: Desk): void {
 
   app.post('/admin/conversations', (request) => {
     const { conversations } = parseInput(Conversations, request.body);
-    return inTransaction(desk.db, () => ({ conversations: conversations.map((seed) => desk.conversations.set(seed)) }));
+    return inTransaction(desk.db, () => ({
+      conversations: conversations.map((seed) => desk.conversations.set(seed)),
+    }));
   });
 
   app.post('/admin/conversations/:id/human-reply', async (request, reply) => {
@@ -45,7 +47,10 @@ export function addAdminRoutes({ app, closing }: HttpServer, desk: Desk): void {
   });
 
   app.post('/admin/settings', (request) => {
-    const settings = DeskSettings.parse({ ...settingsOf(desk), ...parseInput(DeskSettings.partial(), request.body) });
+    const settings = DeskSettings.parse({
+      ...settingsOf(desk),
+      ...parseInput(DeskSettings.partial(), request.body),
+    });
     keepSettings(desk, settings);
     return { settings };
   });
@@ -59,12 +64,16 @@ export function addAdminRoutes({ app, closing }: HttpServer, desk: Desk): void {
   app.get('/state', () => ({
     settings: settingsOf(desk),
     faults: desk.faults.state(),
-    conversations: desk.conversations
-      .all()
-      .map((conversation) => ({ ...conversation, messages: desk.conversations.messagesOf(conversation.id) })),
+    conversations: desk.conversations.all().map((conversation) => ({
+      ...conversation,
+      messages: desk.conversations.messagesOf(conversation.id),
+    })),
   }));
 }
 
-function toScripted({ conversationId, ...fault }: z.infer<typeof FaultRequest>['faults'][number]): ScriptedFault {
+function toScripted({
+  conversationId,
+  ...fault
+}: z.infer<typeof FaultRequest>['faults'][number]): ScriptedFault {
   return { ...fault, subject: conversationId };
 }

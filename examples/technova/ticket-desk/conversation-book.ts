@@ -20,12 +20,16 @@ export class ConversationBook {
   }
 
   find(id: string): Conversation | undefined {
-    const row = this.#db.prepare('SELECT id, owner, status, mergedInto FROM conversations WHERE id = ?').get(id);
+    const row = this.#db
+      .prepare('SELECT id, owner, status, mergedInto FROM conversations WHERE id = ?')
+      .get(id);
     return row === undefined ? undefined : Conversation.parse(row);
   }
 
   all(): Conversation[] {
-    const rows = this.#db.prepare('SELECT id, owner, status, mergedInto FROM conversations ORDER BY id').all();
+    const rows = this.#db
+      .prepare('SELECT id, owner, status, mergedInto FROM conversations ORDER BY id')
+      .all();
     return rows.map((row) => Conversation.parse(row));
   }
 
@@ -39,7 +43,9 @@ export class ConversationBook {
       mergedInto: seed.mergedInto === undefined ? before.mergedInto : seed.mergedInto,
     };
     this.#db
-      .prepare('INSERT OR REPLACE INTO conversations (id, owner, status, mergedInto) VALUES (?, ?, ?, ?)')
+      .prepare(
+        'INSERT OR REPLACE INTO conversations (id, owner, status, mergedInto) VALUES (?, ?, ?, ?)',
+      )
       .run(conversation.id, conversation.owner, conversation.status, conversation.mergedInto);
     return conversation;
   }

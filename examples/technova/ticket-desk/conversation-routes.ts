@@ -18,28 +18,42 @@ export function addConversationRoutes(app: FastifyInstance, desk: Desk): void {
       const conversation = known(desk, id);
       const messages = desk.conversations.messagesOf(id);
       const readAt = new Date(desk.now()).toISOString();
-      return { answer: { status: 200, body: { ...conversation, messages, readAt } }, result: 'read' };
+      return {
+        answer: { status: 200, body: { ...conversation, messages, readAt } },
+        result: 'read',
+      };
     }),
   );
 
   app.post('/conversations/:id/replies', (request, reply) =>
     runCall(desk, 'reply', request, reply, (id) => {
       const { text, reference } = parseInput(MessageRequest, request.body);
-      return applied(201, writeMessage(desk, id, { kind: 'reply', author: 'agent', text, reference }));
+      return applied(
+        201,
+        writeMessage(desk, id, { kind: 'reply', author: 'agent', text, reference }),
+      );
     }),
   );
 
   app.post('/conversations/:id/notes', (request, reply) =>
     runCall(desk, 'note', request, reply, (id) => {
       const { text, reference } = parseInput(MessageRequest, request.body);
-      return applied(201, writeMessage(desk, id, { kind: 'note', author: 'agent', text, reference }));
+      return applied(
+        201,
+        writeMessage(desk, id, { kind: 'note', author: 'agent', text, reference }),
+      );
     }),
   );
 
   app.put('/conversations/:id/status', (request, reply) =>
     runCall(desk, 'status', request, reply, (id) => {
       const { status, reference } = parseInput(StatusRequest, request.body);
-      const message = writeMessage(desk, id, { kind: 'status', author: 'agent', text: status, reference });
+      const message = writeMessage(desk, id, {
+        kind: 'status',
+        author: 'agent',
+        text: status,
+        reference,
+      });
       desk.conversations.set({ id, status });
       return applied(200, message);
     }),
@@ -63,7 +77,8 @@ async function runCall(
     fields: { conversationId: id, ...(operation !== 'get' && { reference }) },
   };
   return desk.calls.run(reply, call, () => {
-    if (operation !== 'get') assertWritable(known(desk, id), operation, settingsOf(desk).closedConversation);
+    if (operation !== 'get')
+      assertWritable(known(desk, id), operation, settingsOf(desk).closedConversation);
     return decide(id);
   });
 }
@@ -75,20 +90,38 @@ function known(desk: Desk, id: string): Conversation {
   throw new Problem(404, 'conversation_not_found', `There is no conversation ${id}.`);
 }
 
-function assertWritable(conversation: Conversation, kind: MessageKind, closed: 'accept' | 'refuse'): void {
+function assertWritable(
+  conversation: Conversation,
+  kind: MessageKind,
+  closed: 'accept' | 'refuse',
+): void {
   const { id, status, mergedInto } = conversation;
   if (status === 'merged') {
-    throw new Problem(409, 'conversation_merged', `Conversation ${id} was merged into ${mergedInto ?? 'another one'}. Write there.`);
+    throw new Problem(
+      409,
+      'conversation_merged',
+      `Conversation ${id} was merged into ${mergedInto ?? 'another one'}. Write there.`,
+    );
   }
   if (status === 'closed' && kind === 'reply' && closed === 'refuse') {
-    throw new Problem(409, 'conversation_closed', `Conversation ${id} is closed. Open it before replying.`);
+    throw new Problem(
+      409,
+      'conversation_closed',
+      `Conversation ${id} is closed. Open it before replying.`,
+    );
   }
 }
 
 function applied(status: number, message: Message): Outcome {
-  return { answer: { status, body: { message } }, result: 'applied', fields: { messageId: message.id } };
+  return {
+    answer: { status, body: { message } },
+    result: 'applied',
+    fields: { messageId: message.id },
+  };
 }
 
 function referenceOf(body: unknown): unknown {
-  return typeof body === 'object' && body !== null ? (Reflect.get(body, 'reference') ?? null) : null;
+  return typeof body === 'object' && body !== null
+    ? (Reflect.get(body, 'reference') ?? null)
+    : null;
 }

@@ -22,24 +22,40 @@ export function openDesk(dataFile: string, now: () => number, closing: AbortSign
   const db = openDatabase(dataFile, TABLES);
   const log = new EventLog(db, now);
   const faults = new FaultScript();
-  return { db, conversations: new ConversationBook(db), log, faults, calls: new CallRunner({ db, log, faults, closing }), now };
+  return {
+    db,
+    conversations: new ConversationBook(db),
+    log,
+    faults,
+    calls: new CallRunner({ db, log, faults, closing }),
+    now,
+  };
 }
 
 /** Stores a message and logs it as an effect, with who owned the conversation at that moment. */
-export function writeMessage(desk: Desk, conversationId: string, message: Omit<Message, 'id' | 'at'>): Message {
+export function writeMessage(
+  desk: Desk,
+  conversationId: string,
+  message: Omit<Message, 'id' | 'at'>,
+): Message {
   return inTransaction(desk.db, () => {
     const conversation = desk.conversations.set({ id: conversationId });
     const at = new Date(desk.now()).toISOString();
     const written = desk.conversations.add(conversationId, { ...message, at });
-    desk.log.append('effect', `applied:${message.kind}:${conversationId}`, { operation: message.kind, subject: conversationId }, {
-      conversationId,
-      messageId: written.id,
-      author: written.author,
-      text: written.text,
-      reference: written.reference,
-      ownerAtThatMoment: conversation.owner,
-      statusAtThatMoment: conversation.status,
-    });
+    desk.log.append(
+      'effect',
+      `applied:${message.kind}:${conversationId}`,
+      { operation: message.kind, subject: conversationId },
+      {
+        conversationId,
+        messageId: written.id,
+        author: written.author,
+        text: written.text,
+        reference: written.reference,
+        ownerAtThatMoment: conversation.owner,
+        statusAtThatMoment: conversation.status,
+      },
+    );
     return written;
   });
 }
@@ -53,5 +69,7 @@ export function settingsOf(desk: Desk): DeskSettings {
 }
 
 export function keepSettings(desk: Desk, settings: DeskSettings): void {
-  desk.db.prepare("INSERT OR REPLACE INTO settings (name, document) VALUES ('current', ?)").run(JSON.stringify(settings));
+  desk.db
+    .prepare("INSERT OR REPLACE INTO settings (name, document) VALUES ('current', ?)")
+    .run(JSON.stringify(settings));
 }

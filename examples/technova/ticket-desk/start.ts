@@ -28,7 +28,8 @@ export async function startTicketDesk(options: TicketDeskOptions = {}): Promise<
   addConversationRoutes(server.app, desk);
   addAdminRoutes(server, desk);
   for (const conversation of seeds) {
-    if (desk.conversations.find(conversation.id) === undefined) desk.conversations.set(conversation);
+    if (desk.conversations.find(conversation.id) === undefined)
+      desk.conversations.set(conversation);
   }
   const url = await listen(server.app, host, port);
   return { url, close: () => server.app.close() };

@@ -1,0 +1,92 @@
+import { readTickets, readWorld } from '../../examples/technova/agent/fixtures.ts';
+import { askedToStop } from '../../src/cli/asked-to-stop.ts';
+import { CommandError, EXIT, usageError, type ExitCode } from '../../src/cli/errors.ts';
+import { Output } from '../../src/cli/output.ts';
+import { reportProblem } from '../../src/cli/report-problem.ts';
+import { version } from '../../src/cli/version.ts';
+import { visibleJson } from '../../src/cli/visible-text.ts';
+import { wantsPlainText } from '../../src/config/index.ts';
+import { Household } from './household.ts';
+import { HELP, readOptions, type DemoOptions } from './options.ts';
+import { performDemo, type DemoResult } from './performance.ts';
+import { onTerminal, plainLines, unseen, type Progress } from './progress.ts';
+import { reportNext } from './report.ts';
+import { scenarioOf } from './scenario.ts';
+
+/** The demo gives up after this long: every part has its own, shorter patience. Milliseconds. */
+const LONGEST_MS = 60_000;
+
+/** Runs the demo. Never throws: what went wrong is on stderr and in the exit code. */
+export async function runDemo(args: readonly string[]): Promise<void> {
+  try {
+    const options = readOptions(args);
+    if (options.help) process.stdout.write(HELP);
+    else process.exitCode = await demo(options);
+  } catch (error) {
+    process.exitCode = error instanceof Interrupted ? EXIT.interrupted : reportProblem(error, args);
+  }
+  // What was cut short may still be waiting for something.
+  process.exit();
+}
+
+async function demo(options: DemoOptions): Promise<ExitCode> {
+  const startedAt = Date.now();
+  const { tickets: file, killWorker, keep, json } = options;
+  const cast = { ...readFixtures(file), killWorker, keep, startedAt };
+  const isTerminal = process.stdout.isTTY;
+  const out = new Output({ format: json ? 'json' : 'table', colour: isTerminal && !wantsPlainText() });
+  out.outlivesItsReader();
+  const say = (line: string): void => {
+    if (out.isText) out.write(line);
+  };
+  const asked = askedToStop();
+  const cut = cutShort(asked);
+  const progress = json ? unseen : isTerminal ? onTerminal : plainLines(say);
+  const house = new Household();
+  let result: DemoResult | undefined;
+  try {
+    say(out.strong(`turnkeeper ${version()} · demo: a scripted model, nothing leaves this machine`));
+    result = await Promise.race([performDemo(house, out, interruptible(progress, cut), cast), cut]);
+    if (json) out.write(visibleJson(result, 2));
+    else reportNext(out);
+    if (keep) {
+      say('\nEverything is still up. Ctrl-C ends it.');
+      await asked;
+    }
+    return result.ok ? EXIT.ok : EXIT.failed;
+  } finally {
+    await house.end(result?.ok === false);
+  }
+}
+
+/** @throws CommandError naming file, line and field of what cannot be used */
+function readFixtures(file: string | undefined) {
+  try {
+    const tickets = readTickets(file);
+    return { tickets, world: readWorld(), scenario: scenarioOf(tickets) };
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw usageError(error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error));
+  }
+}
+
+/** Somebody wants the demo to end before its end. */
+class Interrupted extends Error {}
+
+/** Rejects when the demo must not go on. */
+function cutShort(asked: Promise<unknown>): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // The demo may be over by then.
+  promise.catch(() => {});
+  void asked.then(() => reject(new Interrupted('asked to stop')));
+  const message = `the demo did not come to its end within ${LONGEST_MS / 1_000} s`;
+  const next = 'run it again when the machine has less to do';
+  const overdue = new CommandError({ code: 'overdue', message, next, exitCode: EXIT.failed });
+  setTimeout(() => reject(overdue), LONGEST_MS).unref();
+  return promise;
+}
+
+/** Ends each step, and what is shown of it, as soon as the demo is cut short. */
+function interruptible(progress: Progress, cut: Promise<never>): Progress {
+  return (steps) => progress(steps.map((one) => ({ ...one, work: (say) => Promise.race([one.work(say), cut]) })));
+}
