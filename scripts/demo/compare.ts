@@ -33,7 +33,11 @@ export type Comparison = { naive: ComparedRun; safe: ComparedRun; naiveGuarded: 
  * The same order, three times, each on a fresh shop that accepts the cancellation and never gets round to it: a loop
  * that takes "accepted" for "done", ours, and the first one again with the rule where the money is.
  */
-export async function compare(house: Household, world: World, scenario: Scenario): Promise<Comparison> {
+export async function compare(
+  house: Household,
+  world: World,
+  scenario: Scenario,
+): Promise<Comparison> {
   const { orderId } = scenario;
   const order = world.orders.find(({ id }) => id === orderId);
   const stuck = { orders: [{ ...order, cancelBehaviour: 'queued' }] };
@@ -60,12 +64,26 @@ export async function compare(house: Household, world: World, scenario: Scenario
 }
 
 /** What must be seen; names what was not. */
-export function contradictions({ naive, safe, naiveGuarded }: Comparison): { expected: string; got: string }[] {
+export function contradictions({
+  naive,
+  safe,
+  naiveGuarded,
+}: Comparison): { expected: string; got: string }[] {
   const money = ({ refunded, orderStatusAtRefund }: ComparedRun): string =>
-    refunded === 0 ? 'nothing paid' : `${refunded} paid while the order read ${orderStatusAtRefund}`;
+    refunded === 0
+      ? 'nothing paid'
+      : `${refunded} paid while the order read ${orderStatusAtRefund}`;
   return [
-    { holds: naive.refundedBeforeCancelled, expected: 'naive pays before the order is cancelled', got: money(naive) },
-    { holds: safe.refunded === 0, expected: 'safe pays nothing for an order that is not cancelled', got: money(safe) },
+    {
+      holds: naive.refundedBeforeCancelled,
+      expected: 'naive pays before the order is cancelled',
+      got: money(naive),
+    },
+    {
+      holds: safe.refunded === 0,
+      expected: 'safe pays nothing for an order that is not cancelled',
+      got: money(safe),
+    },
     {
       holds: naiveGuarded.refunded === 0 && naiveGuarded.refusedBy === 'order-service',
       expected: 'with the guard on the order service refuses the naive refund',
@@ -89,7 +107,11 @@ async function safely(house: Household, shop: Service, { ticket }: Scenario) {
   });
   for (const { message } of messagesOf(ticket).slice(0, 1)) await turnkeeper.accept(message);
   const { outcome, reason, events } = await ended;
-  return { steps: stepsOf(events).filter(({ tool }) => tool !== 'load_skill'), outcome, stopReason: reason };
+  return {
+    steps: stepsOf(events).filter(({ tool }) => tool !== 'load_skill'),
+    outcome,
+    stopReason: reason,
+  };
 }
 
 async function judged({ client }: Service, orderId: string) {

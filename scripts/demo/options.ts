@@ -17,13 +17,21 @@ Ends with 0 when every ticket ended as its fixture says, else with 1 and a list 
 130 for Ctrl-C.
 `;
 
-export type DemoOptions = { killWorker: boolean; keep: boolean; json: boolean; help: boolean; tickets?: string };
+export type DemoOptions = {
+  killWorker: boolean;
+  keep: boolean;
+  json: boolean;
+  help: boolean;
+  tickets?: string;
+};
 
 /** @throws CommandError */
 export function readOptions(args: readonly string[]): DemoOptions {
   const { tickets, ...given } = parsed(args);
   if (given['keep'] === true && given['json'] === true) {
-    throw usageError('--keep and --json do not go together: the JSON is complete when everything has ended');
+    throw usageError(
+      '--keep and --json do not go together: the JSON is complete when everything has ended',
+    );
   }
   return {
     killWorker: given['kill-worker'] === true,
@@ -47,7 +55,8 @@ function parsed(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    const problem = error instanceof Error ? error.message.split('\n', 1)[0] ?? '' : String(error);
+    const problem =
+      error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
     throw usageError(problem, 'npm run demo -- --help');
   }
 }

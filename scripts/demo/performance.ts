@@ -60,7 +60,12 @@ export type Cast = {
 };
 
 /** The demo from the first process to the last line of the report. Whoever gave the household ends it. */
-export async function performDemo(house: Household, out: Output, progress: Progress, cast: Cast): Promise<DemoResult> {
+export async function performDemo(
+  house: Household,
+  out: Output,
+  progress: Progress,
+  cast: Cast,
+): Promise<DemoResult> {
   const { tickets, world, scenario } = cast;
   const starting = step(
     'Starting Redis, the order service, the ticket desk and two workers',
@@ -84,7 +89,13 @@ export async function performDemo(house: Household, out: Output, progress: Progr
     comparison,
     ...(recovery === undefined
       ? {}
-      : { kill: { ...recovery, appliedAt: iso(recovery.appliedAt), killedAt: iso(recovery.killedAt) } }),
+      : {
+          kill: {
+            ...recovery,
+            appliedAt: iso(recovery.appliedAt),
+            killedAt: iso(recovery.killedAt),
+          },
+        }),
     trace: told === undefined ? null : traceOf(told),
     checked: stage.checked,
     totals: totalsOf(verdict, Date.now() - cast.startedAt),
@@ -102,7 +113,10 @@ async function played(house: Household, stage: Stage, progress: Progress, cast: 
   const playing = step(
     `Playing ${count(tickets.length, 'ticket')}`,
     async (say) => {
-      await Promise.all([play.send(), play.untilAtRest(say, killWorker ? scenario.ticket.id : undefined)]);
+      await Promise.all([
+        play.send(),
+        play.untilAtRest(say, killWorker ? scenario.ticket.id : undefined),
+      ]);
     },
     () => `Played ${count(tickets.length, 'ticket')}`,
   );
@@ -122,7 +136,8 @@ async function played(house: Household, stage: Stage, progress: Progress, cast: 
       await play.untilAtRest(say);
       return recoveryFrom(kill, stage, scenario);
     },
-    ({ resumedAfterMs }) => `Killed a worker; ${resumedAfterMs === null ? 'nobody' : 'another'} took over`,
+    ({ resumedAfterMs }) =>
+      `Killed a worker; ${resumedAfterMs === null ? 'nobody' : 'another'} took over`,
   );
   await progress([pulling]);
   return { comparison, recovery: await pulling.result };
@@ -131,16 +146,25 @@ async function played(house: Household, stage: Stage, progress: Progress, cast: 
 function doubts({ effectsApplied, resumedAfterMs, answerSeen, pid }: Recovery): Difference[] {
   const about = `the kill of the worker with pid ${pid}`;
   const found = [
-    { holds: effectsApplied === 1, expected: 'the refund was applied once', got: `applied ${count(effectsApplied, 'time')}` },
+    {
+      holds: effectsApplied === 1,
+      expected: 'the refund was applied once',
+      got: `applied ${count(effectsApplied, 'time')}`,
+    },
     { holds: resumedAfterMs !== null, expected: 'another worker took over', got: 'nobody did' },
-    { holds: !answerSeen, expected: 'the killed worker heard no answer', got: 'the answer is in the record' },
+    {
+      holds: !answerSeen,
+      expected: 'the killed worker heard no answer',
+      got: 'the answer is in the record',
+    },
   ];
   return found.flatMap(({ holds, expected, got }) => (holds ? [] : [{ about, expected, got }]));
 }
 
 function totalsOf({ tickets, effectsInLog }: Verdict, durationMs: number): Totals {
   const turns = tickets.flatMap(({ followUps, ...first }) => [first, ...followUps]);
-  const having = (outcome: string): number => turns.filter((turn) => turn.outcome === outcome).length;
+  const having = (outcome: string): number =>
+    turns.filter((turn) => turn.outcome === outcome).length;
   return {
     tickets: tickets.length,
     turns: turns.length,
@@ -156,7 +180,13 @@ function totalsOf({ tickets, effectsInLog }: Verdict, durationMs: number): Total
 
 type Ended = { result: DemoResult; verdict: Verdict; recovery: Recovery | undefined };
 
-function report(out: Output, house: Household, stage: Stage, cast: Cast, { result, verdict, recovery }: Ended): void {
+function report(
+  out: Output,
+  house: Household,
+  stage: Stage,
+  cast: Cast,
+  { result, verdict, recovery }: Ended,
+): void {
   const { tickets, world, scenario } = cast;
   const { ticket, orderId } = scenario;
   const currency = world.orders.find(({ id }) => id === orderId)?.currency ?? '';
@@ -167,8 +197,14 @@ function report(out: Output, house: Household, stage: Stage, cast: Cast, { resul
   reportComparison(out, result.comparison, orderId, currency);
   for (const one of tickets) {
     const parked = verdict.storiesOf(one).find(({ turn }) => turn.park?.kind === 'approval');
-    if (parked !== undefined) reportWaiting(out, one.id, parked, cast.keep ? stage.redis.url : undefined);
+    if (parked !== undefined)
+      reportWaiting(out, one.id, parked, cast.keep ? stage.redis.url : undefined);
   }
   const tookMs = Date.now() - cast.startedAt;
-  reportEnd(out, { differences: result.differences, tickets: tickets.length, tookMs, logs: house.logs });
+  reportEnd(out, {
+    differences: result.differences,
+    tickets: tickets.length,
+    tookMs,
+    logs: house.logs,
+  });
 }

@@ -24,9 +24,7 @@ export class Play {
 
   constructor(stage: Stage, tickets: readonly Ticket[]) {
     this.#stage = stage;
-    this.#tickets = new Map(
-      tickets.map((ticket) => [conversationOf(ticket), ticket]),
-    );
+    this.#tickets = new Map(tickets.map((ticket) => [conversationOf(ticket), ticket]));
   }
 
   /** Hands every message in at its time. */

@@ -55,18 +55,26 @@ export async function pullThePlug(
   if (victim === undefined) throw new Error(`no worker of the demo is ${holder}`);
   const killedAt = Date.now();
   await victim.kill();
-  say(`order ${orderId} is refunded, the answer is not sent: ${victim.name} (pid ${victim.pid}) killed with SIGKILL`);
+  say(
+    `order ${orderId} is refunded, the answer is not sent: ${victim.name} (pid ${victim.pid}) killed with SIGKILL`,
+  );
   workers.push(await house.worker(`worker-${workers.length + 1}`, stage));
   return { worker: victim.name, pid: victim.pid, appliedAt: Date.parse(at), killedAt };
 }
 
 /** What became of it, once the turn is at rest. */
-export async function recoveryFrom(kill: Kill, stage: Stage, scenario: Scenario): Promise<Recovery> {
+export async function recoveryFrom(
+  kill: Kill,
+  stage: Stage,
+  scenario: Scenario,
+): Promise<Recovery> {
   const { records, shop, workers } = stage;
   const { killedAt } = kill;
   const conversation = await records.conversation(scenario.conversationId);
   const turn = await records.turn(conversation?.openTurn ?? conversation?.lastTurn ?? '');
-  const resumed = turn?.events.find((event) => event.type === 'turn_resumed' && event.at >= killedAt);
+  const resumed = turn?.events.find(
+    (event) => event.type === 'turn_resumed' && event.at >= killedAt,
+  );
   const about = { operation: 'refund', subject: scenario.orderId };
   const requests = await shop.client.log({ kind: 'request', ...about });
   const effects = await shop.client.log({ kind: 'effect', ...about });
@@ -90,7 +98,10 @@ function isAnswerOfRefund(event: TurnEvent): boolean {
 }
 
 /** The worker that holds the conversation of the scenario, by the store's word. */
-async function holderOf({ turnkeeper }: Stage, { conversationId }: Scenario): Promise<string | null> {
+async function holderOf(
+  { turnkeeper }: Stage,
+  { conversationId }: Scenario,
+): Promise<string | null> {
   const { store } = turnkeeper;
   return store.redis.hget(key(store.tagOf(conversationId), 'conv', conversationId), 'worker');
 }

@@ -44,7 +44,11 @@ export const onTerminal: Progress = async (steps) => {
       rendererOptions: { outputBar: LINES_SHOWN },
     })),
     // Ctrl-C is answered by the demo itself, which has processes to end.
-    { concurrent: true, registerSignalListeners: false, rendererOptions: { showErrorMessage: false } },
+    {
+      concurrent: true,
+      registerSignalListeners: false,
+      rendererOptions: { showErrorMessage: false },
+    },
   );
   await list.run({});
 };
@@ -55,7 +59,8 @@ export function plainLines(write: Say): Progress {
   return async (steps) => {
     await Promise.all(
       steps.map(async ({ title, work }) => {
-        const say = (line: string): void => write(`${duration(Date.now() - startedAt).padStart(8)}  ${line}`);
+        const say = (line: string): void =>
+          write(`${duration(Date.now() - startedAt).padStart(8)}  ${line}`);
         say(`${title} …`);
         say(await work((line) => say(`  ${line}`)));
       }),

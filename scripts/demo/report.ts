@@ -16,7 +16,9 @@ import type { Difference, EffectResult, TicketResult, TurnResult } from './verdi
 /** What was checked, with its value. */
 export function reportChecks(out: Output, checked: readonly Checked[]): void {
   for (const { part, value, ok } of checked) {
-    out.write(`  ${part.padEnd(14)} ${visible(value)}  ${ok ? out.mark('good', 'ok') : out.mark('bad', 'NOT AS IT SHOULD BE')}`);
+    out.write(
+      `  ${part.padEnd(14)} ${visible(value)}  ${ok ? out.mark('good', 'ok') : out.mark('bad', 'NOT AS IT SHOULD BE')}`,
+    );
   }
 }
 
@@ -33,11 +35,18 @@ export function reportOutcomes(out: Output, tickets: readonly TicketResult[]): v
     id: ({ name }) => name,
     columns: [
       { title: 'TICKET', cell: ({ name }) => name },
-      { title: 'ENDED', cell: ({ outcome, stopReason, phase }) => (outcome === null ? phase : `${outcome}/${stopReason}`) },
+      {
+        title: 'ENDED',
+        cell: ({ outcome, stopReason, phase }) =>
+          outcome === null ? phase : `${outcome}/${stopReason}`,
+      },
       { title: 'ROUNDS', cell: ({ rounds }) => rounds },
       { title: 'CALLS', cell: ({ toolCalls }) => toolCalls },
       { title: 'REPLIES', cell: ({ replies }) => replies },
-      { title: 'TOOK', cell: ({ durationMs }) => (durationMs === null ? 'waits' : duration(durationMs)) },
+      {
+        title: 'TOOK',
+        cell: ({ durationMs }) => (durationMs === null ? 'waits' : duration(durationMs)),
+      },
       { title: 'FIXTURE', cell: ({ mark }) => mark },
       { title: 'EFFECTS', cell: ({ effects }) => effects.map(effectText).join(', ') },
     ],
@@ -56,40 +65,75 @@ export function reportTrace(out: Output, story: TurnStory, orderId: string): voi
 }
 
 export function reportRecovery(out: Output, recovery: Recovery, orderId: string): void {
-  const { worker, pid, appliedAt, killedAt, answerSeen, resumedBy, resumedAfterMs, endedAfterMs } = recovery;
+  const { worker, pid, appliedAt, killedAt, answerSeen, resumedBy, resumedAfterMs, endedAfterMs } =
+    recovery;
   const { refundRequests, effectsApplied } = recovery;
-  const resumed = resumedAfterMs === null ? 'not resumed' : `resumed after ${duration(resumedAfterMs)}`;
-  const ended = endedAfterMs === null ? 'the turn has not ended' : `the turn ended ${duration(endedAfterMs)} after the kill`;
+  const resumed =
+    resumedAfterMs === null ? 'not resumed' : `resumed after ${duration(resumedAfterMs)}`;
+  const ended =
+    endedAfterMs === null
+      ? 'the turn has not ended'
+      : `the turn ended ${duration(endedAfterMs)} after the kill`;
   heading(out, 'The plug was pulled');
-  out.write(`  ${clock(appliedAt)}  the order service refunded order ${orderId} and kept its answer back`);
-  out.write(`  ${clock(killedAt)}  ${worker} (pid ${pid}) killed with SIGKILL; ${answerSeen ? 'the answer arrived' : 'no answer ever arrived'}`);
+  out.write(
+    `  ${clock(appliedAt)}  the order service refunded order ${orderId} and kept its answer back`,
+  );
+  out.write(
+    `  ${clock(killedAt)}  ${worker} (pid ${pid}) killed with SIGKILL; ${answerSeen ? 'the answer arrived' : 'no answer ever arrived'}`,
+  );
   if (resumedAfterMs !== null) {
     const found = 'the ledger said "sent, no answer", so the refund was re-read, not sent again';
-    out.write(`  ${clock(killedAt + resumedAfterMs)}  ${resumedBy ?? 'somebody'} took over: ${found}; ${ended}`);
+    out.write(
+      `  ${clock(killedAt + resumedAfterMs)}  ${resumedBy ?? 'somebody'} took over: ${found}; ${ended}`,
+    );
   }
   const log = `order service's log: ${count(refundRequests, 'refund request')}`;
-  out.write(out.strong(`  worker killed at ${clock(killedAt)}, ${resumed}, effects applied: ${effectsApplied} (${log})`));
+  out.write(
+    out.strong(
+      `  worker killed at ${clock(killedAt)}, ${resumed}, effects applied: ${effectsApplied} (${log})`,
+    ),
+  );
 }
 
 type ComparedRow = { name: string; cells: readonly string[] };
 
-export function reportComparison(out: Output, compared: Comparison, orderId: string, currency: string): void {
+export function reportComparison(
+  out: Output,
+  compared: Comparison,
+  orderId: string,
+  currency: string,
+): void {
   const runs = [compared.naive, compared.safe, compared.naiveGuarded];
-  const row = (name: string, cell: (run: ComparedRun) => string): ComparedRow => ({ name, cells: runs.map(cell) });
+  const row = (name: string, cell: (run: ComparedRun) => string): ComparedRow => ({
+    name,
+    cells: runs.map(cell),
+  });
   const onCall = (tool: string, tell: (step: Step) => string) => (run: ComparedRun) => {
     const step = run.steps.find((one) => one.tool === tool);
     return step === undefined ? 'not sent' : tell(step);
   };
   const rows = [
     row("the order service's own guard", ({ refundGuard }) => refundGuard),
-    row('cancel_order: the tool said', onCall('cancel_order', ({ toolSaid }) => toolSaid)),
-    row('cancel_order: the re-read said', onCall('cancel_order', ({ rereadSaid }) => rereadSaid ?? 'nobody looked')),
-    row('issue_refund: the tool said', onCall('issue_refund', ({ toolSaid }) => toolSaid)),
+    row(
+      'cancel_order: the tool said',
+      onCall('cancel_order', ({ toolSaid }) => toolSaid),
+    ),
+    row(
+      'cancel_order: the re-read said',
+      onCall('cancel_order', ({ rereadSaid }) => rereadSaid ?? 'nobody looked'),
+    ),
+    row(
+      'issue_refund: the tool said',
+      onCall('issue_refund', ({ toolSaid }) => toolSaid),
+    ),
     row('paid, by the order service', ({ refunded }) => money(refunded, currency)),
     row('the order in the end', ({ orderStatus }) => orderStatus),
     row('how it ended', endText),
   ];
-  heading(out, `Naive and safe on the same order #${orderId}; the shop accepts the cancellation and never gets round to it`);
+  heading(
+    out,
+    `Naive and safe on the same order #${orderId}; the shop accepts the cancellation and never gets round to it`,
+  );
   out.list(rows, {
     id: ({ name }) => name,
     columns: [
@@ -101,8 +145,12 @@ export function reportComparison(out: Output, compared: Comparison, orderId: str
     ],
     empty: '',
   });
-  out.write('  Naive takes "accepted" for "done" and pays; safe looks again first, and pays only for a cancelled order.');
-  out.write('  A rule that lives only in a loop is bypassed by the next caller: the last word has the guard where the money is.');
+  out.write(
+    '  Naive takes "accepted" for "done" and pays; safe looks again first, and pays only for a cancelled order.',
+  );
+  out.write(
+    '  A rule that lives only in a loop is bypassed by the next caller: the last word has the guard where the money is.',
+  );
 }
 
 function endText({ outcome, stopReason, refusedBy, refunded }: ComparedRun): string {
@@ -112,12 +160,19 @@ function endText({ outcome, stopReason, refusedBy, refunded }: ComparedRun): str
 }
 
 /** The ticket that is left waiting, and how somebody can look at it. */
-export function reportWaiting(out: Output, id: string, story: TurnStory, redisUrl: string | undefined): void {
+export function reportWaiting(
+  out: Output,
+  id: string,
+  story: TurnStory,
+  redisUrl: string | undefined,
+): void {
   const approvalId = story.turn.park?.approvalId ?? '';
   heading(out, `Left waiting for a person on purpose: ${id}`);
   out.write(`  ${visible(whyCard(story, Date.now()).sentence)}`);
   if (redisUrl === undefined) {
-    out.write('  Look at it: npm run demo -- --keep   (everything stays up until Ctrl-C, and you are the one who is asked)');
+    out.write(
+      '  Look at it: npm run demo -- --keep   (everything stays up until Ctrl-C, and you are the one who is asked)',
+    );
     return;
   }
   const command = `REDIS_URL=${redisUrl} npm run -s turnkeeper -- approvals`;
@@ -125,15 +180,25 @@ export function reportWaiting(out: Output, id: string, story: TurnStory, redisUr
   out.write(`  Agree:      ${command} approve ${approvalId} --by <you>`);
 }
 
-export function reportEnd(out: Output, end: { differences: readonly Difference[]; tickets: number; tookMs: number; logs: string }): void {
+export function reportEnd(
+  out: Output,
+  end: { differences: readonly Difference[]; tickets: number; tookMs: number; logs: string },
+): void {
   const { differences, tickets, tookMs, logs } = end;
   out.write('');
   if (differences.length === 0) {
     const all = `All ${count(tickets, 'ticket')} ended as their fixtures say, judged by the store and the services' own logs`;
-    out.write(out.mark('good', `${all}; ${OPERATOR} decided what needed a person. ${duration(tookMs)}.`));
+    out.write(
+      out.mark('good', `${all}; ${OPERATOR} decided what needed a person. ${duration(tookMs)}.`),
+    );
     return;
   }
-  out.write(out.mark('bad', `${count(differences.length, 'thing')} not as expected, after ${duration(tookMs)}:`));
+  out.write(
+    out.mark(
+      'bad',
+      `${count(differences.length, 'thing')} not as expected, after ${duration(tookMs)}:`,
+    ),
+  );
   for (const { about, expected, got } of differences) {
     out.write(visible(`  ${about}`));
     out.write(visible(`    expected  ${expected}`));
@@ -144,7 +209,9 @@ export function reportEnd(out: Output, end: { differences: readonly Difference[]
 
 export function reportNext(out: Output): void {
   out.write('');
-  out.write('Next  npm run demo -- --kill-worker   a worker is killed while it pays; it is paid once');
+  out.write(
+    'Next  npm run demo -- --kill-worker   a worker is killed while it pays; it is paid once',
+  );
   out.write('      npm run -s turnkeeper -- up     Redis and a worker for your own agent');
   out.write('      README.md                       how to write one, and what else there is');
 }

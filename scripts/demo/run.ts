@@ -34,7 +34,10 @@ async function demo(options: DemoOptions): Promise<ExitCode> {
   const { tickets: file, killWorker, keep, json } = options;
   const cast = { ...readFixtures(file), killWorker, keep, startedAt };
   const isTerminal = process.stdout.isTTY;
-  const out = new Output({ format: json ? 'json' : 'table', colour: isTerminal && !wantsPlainText() });
+  const out = new Output({
+    format: json ? 'json' : 'table',
+    colour: isTerminal && !wantsPlainText(),
+  });
   out.outlivesItsReader();
   const say = (line: string): void => {
     if (out.isText) out.write(line);
@@ -45,7 +48,9 @@ async function demo(options: DemoOptions): Promise<ExitCode> {
   const house = new Household();
   let result: DemoResult | undefined;
   try {
-    say(out.strong(`turnkeeper ${version()} · demo: a scripted model, nothing leaves this machine`));
+    say(
+      out.strong(`turnkeeper ${version()} · demo: a scripted model, nothing leaves this machine`),
+    );
     result = await Promise.race([performDemo(house, out, interruptible(progress, cut), cast), cut]);
     if (json) out.write(visibleJson(result, 2));
     else reportNext(out);
@@ -88,5 +93,6 @@ function cutShort(asked: Promise<unknown>): Promise<never> {
 
 /** Ends each step, and what is shown of it, as soon as the demo is cut short. */
 function interruptible(progress: Progress, cut: Promise<never>): Progress {
-  return (steps) => progress(steps.map((one) => ({ ...one, work: (say) => Promise.race([one.work(say), cut]) })));
+  return (steps) =>
+    progress(steps.map((one) => ({ ...one, work: (say) => Promise.race([one.work(say), cut]) })));
 }

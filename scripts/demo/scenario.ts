@@ -16,7 +16,9 @@ export function scenarioOf(tickets: readonly Ticket[]): Scenario {
   const ticket = tickets.find(({ id }) => id === TICKET);
   const orderId = /^order:([^/]+)/.exec(ticket?.effects[0]?.resource ?? '')?.[1];
   if (ticket === undefined || orderId === undefined) {
-    throw usageError(`the tickets hold no ${TICKET} with its effects, which the demo tells in detail; add it`);
+    throw usageError(
+      `the tickets hold no ${TICKET} with its effects, which the demo tells in detail; add it`,
+    );
   }
   return { ticket, conversationId: conversationOf(ticket), orderId };
 }

@@ -11,8 +11,15 @@ const MARKED = { tool_said: 'attention', reread_said: 'good', missing: 'bad' } a
 export function traceText(traced: Trace, out: Output): string[] {
   const { lines, rounds, toolCalls, tokens, costMicros, missing } = traced;
   const began = Date.parse(lines[0]?.at ?? traced.startedAt);
-  const spent = [count(rounds, 'round'), count(toolCalls, 'tool call'), count(tokens, 'token'), dollars(costMicros)];
-  const gaps = missing.map(({ text, explained }) => `${text}${explained ? ' (its worker was lost)' : ''}`);
+  const spent = [
+    count(rounds, 'round'),
+    count(toolCalls, 'tool call'),
+    count(tokens, 'token'),
+    dollars(costMicros),
+  ];
+  const gaps = missing.map(
+    ({ text, explained }) => `${text}${explained ? ' (its worker was lost)' : ''}`,
+  );
   return [
     ...lines.map((line) => lineText(line, began, out)),
     `  ${visible(traced.why)} ${spent.join(', ')}.`,

@@ -1,5 +1,9 @@
 import { setTimeout as elapse } from 'node:timers/promises';
-import { messagesOf, type Expectation, type Ticket } from '../../examples/technova/agent/fixtures.ts';
+import {
+  messagesOf,
+  type Expectation,
+  type Ticket,
+} from '../../examples/technova/agent/fixtures.ts';
 import type { LogEntry } from '../../examples/technova/service/event-log.ts';
 import { traceOf } from '../../src/cli/trace.ts';
 import { readStory, type TurnStory } from '../../src/cli/turn-story.ts';
@@ -51,11 +55,15 @@ export type Verdict = {
 };
 
 /** Reads the store and the logs of both services and holds them against the fixtures. */
-export async function judge({ records, shop, desk }: Stage, tickets: readonly Ticket[]): Promise<Verdict> {
+export async function judge(
+  { records, shop, desk }: Stage,
+  tickets: readonly Ticket[],
+): Promise<Verdict> {
   const stories = await readStories(records);
   const effects = await shop.client.log({ kind: 'effect' });
   const texts = await desk.client.log({ kind: 'effect' });
-  const storiesOf = (ticket: Ticket): readonly TurnStory[] => stories.get(conversationOf(ticket)) ?? [];
+  const storiesOf = (ticket: Ticket): readonly TurnStory[] =>
+    stories.get(conversationOf(ticket)) ?? [];
   const judged = await Promise.all(
     tickets.map(async (ticket) => {
       const ledger = await records.ledger(conversationOf(ticket));
@@ -63,10 +71,14 @@ export async function judge({ records, shop, desk }: Stage, tickets: readonly Ti
     }),
   );
   const rows = judged.flatMap(({ result }) => result.effects);
-  const inLog = (operation: string): number => effects.filter((entry) => entry['operation'] === operation).length;
+  const inLog = (operation: string): number =>
+    effects.filter((entry) => entry['operation'] === operation).length;
   return {
     tickets: judged.map(({ result }) => result),
-    differences: [...judged.flatMap(({ differences }) => differences), ...strayEffects(rows, effects)],
+    differences: [
+      ...judged.flatMap(({ differences }) => differences),
+      ...strayEffects(rows, effects),
+    ],
     storiesOf,
     effectsInLog: { cancel: inLog('cancel'), refund: inLog('refund') },
   };
@@ -91,22 +103,34 @@ function judgeTicket(ticket: Ticket, { stories, ledger, effects, texts }: Eviden
     const name = index === 0 ? ticket.id : message.messageId;
     compare(name, expect === undefined ? '' : expectedText(expect), gotText(turns[index]));
   });
-  if (stories.length > parts.length) compare(`${ticket.id}: turns`, String(parts.length), String(stories.length));
+  if (stories.length > parts.length)
+    compare(`${ticket.id}: turns`, String(parts.length), String(stories.length));
   compare(`${ticket.id}: effects`, effectsText(ticket.effects), effectsText(rows));
   for (const { operation, tool, status, applied } of rows) {
     const done = status === 'verified' || status === 'applied' ? 1 : 0;
-    compare(`${ticket.id}: ${tool} ${operation} in the order service's log`, `done ${count(done, 'time')}`, `done ${count(applied, 'time')}`);
+    compare(
+      `${ticket.id}: ${tool} ${operation} in the order service's log`,
+      `done ${count(done, 'time')}`,
+      `done ${count(applied, 'time')}`,
+    );
   }
   for (const { kind, id } of stories.flatMap(({ deliveries }) => deliveries)) {
     const found = texts.filter((entry) => entry['reference'] === id).length;
-    compare(`${ticket.id}: ${kind} in the ticket desk's log`, 'written 1 time', `written ${count(found, 'time')}`);
+    compare(
+      `${ticket.id}: ${kind} in the ticket desk's log`,
+      'written 1 time',
+      `written ${count(found, 'time')}`,
+    );
   }
   const [first = turnResult(undefined, texts), ...others] = turns;
   const result: TicketResult = {
     ...{ id: ticket.id, conversationId: conversationOf(ticket) },
     ...first,
     effects: rows,
-    followUps: others.map((turn, index) => ({ id: parts[index + 1]?.message.messageId ?? '', ...turn })),
+    followUps: others.map((turn, index) => ({
+      id: parts[index + 1]?.message.messageId ?? '',
+      ...turn,
+    })),
     asExpected: differences.length === 0,
   };
   return { result, differences };

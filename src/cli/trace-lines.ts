@@ -1,10 +1,11 @@
-import type {
-  CallResult,
-  CallVerdict,
-  Proposal,
-  TurnEvent,
-  Usage,
-  VerificationRead,
+import {
+  limitsSchema,
+  type CallResult,
+  type CallVerdict,
+  type Proposal,
+  type TurnEvent,
+  type Usage,
+  type VerificationRead,
 } from '../contracts/index.ts';
 import { allCalls, type TurnState } from '../loop/index.ts';
 import type { TurnOnRecord } from '../store/records.ts';
@@ -83,7 +84,7 @@ function linesOf(step: Step): TraceLine[] {
 function describe(event: TurnEvent, { before, after }: Step): Said[] {
   switch (event.type) {
     case 'turn_started': {
-      const { rounds, toolCalls, deadlineMs } = event.limits;
+      const { rounds, toolCalls, deadlineMs } = limitsSchema.parse(event.limits);
       const limits = `${rounds} rounds, ${toolCalls} tool calls, ${duration(deadlineMs)}`;
       return [{ kind: 'started', text: `owner ${event.owner}; at most ${limits}` }];
     }

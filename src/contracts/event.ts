@@ -84,7 +84,8 @@ export const turnEventSchema = z.discriminatedUnion('type', [
     at,
     intent: z.string(),
     owner: z.enum(['agent', 'human']),
-    limits: limitsSchema,
+    /** Where they differ from the defaults; frozen for the life of the turn. */
+    limits: limitsSchema.partial(),
   }),
   /** Another claim goes on with the turn; what was open under the earlier claim is undetermined. */
   z.object({ type: z.literal('turn_resumed'), at, epoch: z.number().int() }),

@@ -29,3 +29,11 @@ export const limitsSchema = z.object({
 });
 export type Limits = z.infer<typeof limitsSchema>;
 export const DEFAULT_LIMITS: Limits = limitsSchema.parse({});
+
+/** What is not as by default: all a record has to keep. */
+export function limitsBeside(limits: Limits): Partial<Limits> {
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof Limits)[];
+  return Object.fromEntries(
+    names.flatMap((name) => (limits[name] === DEFAULT_LIMITS[name] ? [] : [[name, limits[name]]])),
+  );
+}

@@ -1,7 +1,9 @@
 import {
   DEFAULT_LIMITS,
+  limitsSchema,
   type Ending,
   type EventOf,
+  type Limits,
   type StopCause,
   type TurnEvent,
 } from '../contracts/index.ts';
@@ -133,8 +135,17 @@ const STOPS = {
   token_budget: { outcome: 'budget_exhausted', reason: 'token_budget' },
 } as const satisfies Record<StopCause, Ending>;
 
+function withDefaults(changed: EventOf<'turn_started'>['limits']): Limits {
+  return limitsSchema.parse(changed);
+}
+
 function start(state: TurnState, event: EventOf<'turn_started'>): TurnState {
-  const started = { ...state, intent: event.intent, startedAt: event.at, limits: event.limits };
+  const started = {
+    ...state,
+    intent: event.intent,
+    startedAt: event.at,
+    limits: withDefaults(event.limits),
+  };
   return event.owner === 'human'
     ? end(started, STOPS.human_takeover)
     : { ...started, phase: 'requesting_model' };

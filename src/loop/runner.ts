@@ -8,7 +8,7 @@ import type {
   Requester,
   TurnEvent,
 } from '../contracts/index.ts';
-import { handsOver, proposalSchema } from '../contracts/index.ts';
+import { handsOver, limitsBeside, proposalSchema } from '../contracts/index.ts';
 import { callsToCheck, checkCall, type Passed } from './check.ts';
 import { establishedFacts } from './facts.ts';
 import { judgeFinish } from './finish.ts';
@@ -95,7 +95,7 @@ class Runner {
     const at = this.#now();
     if (claimed.events.length === 0) {
       const { intent, owner } = claimed;
-      const { limits } = this.#ports.rules;
+      const limits = limitsBeside(this.#ports.rules.limits);
       this.#turn.apply({ type: 'turn_started', at, intent, owner, limits });
       return;
     }

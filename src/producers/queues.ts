@@ -8,9 +8,8 @@ export function childJobId(turnId: string, park: number): string {
   return digest('park', turnId, String(park));
 }
 
-const GONE_WHEN_DONE = { removeOnComplete: true, removeOnFail: true } as const;
+/** That jobs are gone when they are done is an option of the workers: kept in every job it would cost memory. */
 const POKES = {
-  ...GONE_WHEN_DONE,
   attempts: 1_000_000,
   backoff: { type: 'custom' },
   stackTraceLimit: 0,
@@ -74,7 +73,6 @@ export class Queues {
     const { id } = parent;
     if (id === undefined) throw new RangeError('a parent job has an id');
     const options: JobsOptions = {
-      ...GONE_WHEN_DONE,
       jobId: childJobId(waiting.turnId, park.number),
       parent: { id, queue: parent.queueQualifiedName },
       continueParentOnFailure: true,

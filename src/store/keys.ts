@@ -23,10 +23,8 @@ export const KEY_KINDS = {
   facts: 'facts',
   /** hash, by operation: one row of the ledger. `ledgerMs` once it is settled, without time-out while unknown. */
   op: 'op',
-  /** sorted set of operations by time, by conversation. As `op`. */
-  ops: 'ops',
-  /** set of operations, by digest of conversation, tool and resource. As `op`. */
-  target: 'target',
+  /** hash digest of tool and resource -> operations, each followed by a comma; by conversation. As `op`. */
+  targets: 'targets',
   /** hash, by approval. `turnsMs` after its turn ended. */
   approval: 'approval',
   /** sorted set of pending approvals by expiry. */

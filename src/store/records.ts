@@ -286,9 +286,12 @@ export class Records {
   /** What the agent really did in a conversation, oldest first. */
   async ledger(conversationId: string): Promise<LedgerRow[]> {
     const tag = this.#store.tagOf(conversationId);
-    const operations = await this.#store.redis.zrange(key(tag, 'ops', conversationId), '0', '-1');
+    const targets = await this.#store.redis.hvals(key(tag, 'targets', conversationId));
+    const operations = targets.flatMap((list) => list.split(',').filter((one) => one !== ''));
     const rows = await Promise.all(operations.map((operation) => this.operation(operation)));
-    return rows.flatMap((row) => (row === undefined ? [] : [row]));
+    return rows
+      .flatMap((row) => (row === undefined ? [] : [row]))
+      .toSorted((a, b) => a.attemptedAt - b.attemptedAt);
   }
 
   async approval(id: string): Promise<Approval | undefined> {
@@ -428,7 +431,7 @@ function numberOrNull(text: string | undefined): number | null {
 function readRow(operation: string, fields: Record<string, string>): LedgerRow {
   const row = JSON.parse(fields['row'] ?? '{}') as Pick<
     LedgerRow,
-    'resource' | 'occurrence' | 'turnId' | 'callId' | 'arguments'
+    'resource' | 'occurrence' | 'callId' | 'arguments'
   >;
   const time = (name: string): number | undefined =>
     fields[name] ? Number(fields[name]) : undefined;
@@ -438,6 +441,7 @@ function readRow(operation: string, fields: Record<string, string>): LedgerRow {
     tool: fields['tool'] ?? '',
     intent: fields['intent'] ?? '',
     conversationId: fields['conversation'] ?? '',
+    turnId: fields['turn'] ?? '',
     actionHash: fields['actionHash'] ?? '',
     status: fields['status'] as EffectStatus,
     attempts: Number(fields['attempts']),

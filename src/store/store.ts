@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import {
   acceptedMessageSchema,
@@ -105,6 +105,9 @@ export type DeliveryClaim =
       attempts: number;
       until: number;
     };
+
+/** After a decision the turn is woken at once; this much later the reconciler makes sure of it. */
+const WAKE_UP_GRACE_MS = 1_000;
 
 /** Claims without progress before a turn is given up: by workers that lived on, and by workers that were lost. */
 const STUCK_LIMIT = 10;
@@ -354,7 +357,7 @@ export class Store implements TurnStore {
           by,
           comment,
           this.#offset(),
-          this.#slackMs,
+          WAKE_UP_GRACE_MS,
         ),
       );
       if (reply[0] === 'not-found') continue;
@@ -510,7 +513,7 @@ export class Store implements TurnStore {
   #claimer({ jobId, workerId, nonce }: Claimer): string {
     return JSON.stringify({
       nonce: nonce ?? nextNonce(),
-      candidate: randomUUID(),
+      candidate: `t${randomBytes(12).toString('base64url')}`,
       job: jobId,
       worker: workerId,
       history: HISTORY_SHOWN,
@@ -541,7 +544,7 @@ export class Store implements TurnStore {
 
   #reservation(claim: Claim, reservation: Reservation, peek: boolean): string {
     const { operation, tool, resource, occurrence, actionHash, callId, validUntil } = reservation;
-    const { conversationId, turnId, intent } = claim;
+    const { intent } = claim;
     return JSON.stringify({
       operation,
       tool,
@@ -549,14 +552,8 @@ export class Store implements TurnStore {
       intent,
       after: reservation.after,
       validUntil: validUntil === undefined ? undefined : String(validUntil),
-      target: digest('target', conversationId, tool, resource),
-      row: JSON.stringify({
-        resource,
-        occurrence,
-        turnId,
-        callId,
-        arguments: reservation.arguments,
-      }),
+      target: digest('target', tool, resource),
+      row: JSON.stringify({ resource, occurrence, callId, arguments: reservation.arguments }),
       ...(peek ? { peek } : {}),
     });
   }

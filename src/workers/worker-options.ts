@@ -11,6 +11,8 @@ export const WORKER_OPTIONS = {
   lockRenewTime: 600,
   stalledInterval: 1_000,
   maxStalledCount: 1_000_000,
+  removeOnComplete: { count: 0 },
+  removeOnFail: { count: 0 },
   settings: {
     backoffStrategy: (_attempts: number, _type?: string, error?: Error) =>
       error instanceof VerificationPendingError ? error.delayMs : 1_000,

@@ -1,10 +1,10 @@
 -- Decides an approval, once. Approver and expiry use the same step, so both are told what the turn will see.
 -- KEYS  1 lane tag
--- ARGV  1 approval  2 decision (approved | rejected | expired | cancelled)  3 by  4 comment  5 clock offset in ms  6 slack in ms
+-- ARGV  1 approval  2 decision (approved | rejected | expired | cancelled)  3 by  4 comment  5 clock offset in ms  6 wake-up grace in ms
 -- Returns {'decided' | 'already', status, by, decidedAt, comment, conversation, turn} | {'not-found'} | {'not-due', expiresAt}
 -- Invariants: pending -> one decision; a yes or no that comes after the expiry is told that it expired.
 local approval, decision, by, comment = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local now, slackMs = clock(ARGV[5]), tonumber(ARGV[6])
+local now, graceMs = clock(ARGV[5]), tonumber(ARGV[6])
 local record = key('approval', approval)
 
 local fields = redis.call('HMGET', record, 'status', 'expiresAt', 'conversation', 'turn', 'by', 'decidedAt', 'comment')
@@ -22,6 +22,6 @@ redis.call('HSET', record, 'status', decision, 'by', by, 'decidedAt', at, 'comme
 redis.call('ZREM', key('approvals'), approval)
 if redis.call('HGET', key('conv', conversation), 'turn') == turn then
   redis.call('HSET', key('turn', turn), 'woken', '1')
-  redis.call('ZADD', key('due'), now + slackMs, 't:' .. conversation)
+  redis.call('ZADD', key('due'), now + graceMs, 't:' .. conversation)
 end
 return { 'decided', decision, by, at, comment, conversation, turn }

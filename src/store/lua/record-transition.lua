@@ -37,7 +37,9 @@ if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) th
       return refused('unknown_predecessor', wanted.after, earlier[1] and { earlier[1] } or {})
     end
   end
-  for _, other in ipairs(redis.call('SMEMBERS', key('target', wanted.target))) do
+  local targets = key('targets', conversation)
+  local operations = redis.call('HGET', targets, wanted.target) or ''
+  for other in string.gmatch(operations, '[^,]+') do
     local fields = redis.call('HMGET', key('op', other), 'status', 'intent', 'validUntil', 'outcome')
     if other ~= wanted.operation and fields[2] ~= wanted.intent and LIVE[fields[1] or ''] then
       return refused('possible_repeat', other, fields)
@@ -50,10 +52,8 @@ if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) th
     'tool', wanted.tool, 'conversation', conversation, 'turn', turn, 'row', wanted.row, 'token', token,
     'attemptedAt', now, 'validUntil', wanted.validUntil or '')
   redis.call('PERSIST', row)
-  redis.call('SADD', key('target', wanted.target), wanted.operation)
-  redis.call('ZADD', key('ops', conversation), now, wanted.operation)
-  redis.call('PEXPIRE', key('target', wanted.target), ledgerMs)
-  redis.call('PEXPIRE', key('ops', conversation), ledgerMs)
+  if not known[1] then redis.call('HSET', targets, wanted.target, operations .. wanted.operation .. ',') end
+  redis.call('PEXPIRE', targets, ledgerMs)
 end
 
 if not append(turn, seq, first) then return { 'recorded' } end
