@@ -53,6 +53,9 @@ async function main(): Promise<void> {
     return;
   }
   const redis = await BenchRedis.start();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void redis.stop().finally(() => process.exit(130)));
+  }
   try {
     const measured = await measure(redis, values.quick === true ? QUICK : FULL);
     const text = values.json === true ? JSON.stringify(reportOf(measured)) : table(measured);

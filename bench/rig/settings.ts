@@ -45,5 +45,5 @@ export const QUICK: Size = {
 };
 
 /** Messages (or raw jobs) handed in at a time, and conversations (or raw jobs) worked on at a time. */
-export const CLIENTS = 50;
-export const CONCURRENCY = 50;
+export const CLIENTS = 100;
+export const CONCURRENCY = 100;

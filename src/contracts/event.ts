@@ -13,7 +13,6 @@ export const plannedEffectSchema = z.object({
   operation: z.string(),
   resource: z.string(),
   occurrence: z.string(),
-  actionHash: z.string(),
   /** The operation this one says it follows; it must be verified. */
   after: z.string().optional(),
 });

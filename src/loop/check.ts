@@ -114,7 +114,6 @@ export function checkCall(
     }),
     resource,
     occurrence: label,
-    actionHash: actionHash(call.tool, input.data),
     ...(after === undefined ? {} : { after }),
   };
 
@@ -144,6 +143,12 @@ export function formatMoney(amount: number, currency: string): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Digest over a call as its tool understands it: what the ledger tells a repeat from a conflict by. */
+export function hashOfCall({ tool, arguments: args }: CallState, tools: Toolbox): string {
+  const input = tools.find(tool)?.input.safeParse(args);
+  return actionHash(tool, input?.success === true ? input.data : args);
 }
 
 /** The next calls to check: the leading reads together, or one write alone, so that each write sees what came before. */

@@ -37,7 +37,6 @@ export class OpenTurn {
     return {
       seq: this.#seq,
       events: this.#pending,
-      phase: this.state.phase,
       moves: effectMoves(this.#recorded, this.state),
     };
   }
@@ -47,11 +46,11 @@ export class OpenTurn {
    * `opening` is the event that opens the call: it is taken in only if the record says go.
    */
   async record(opening: readonly TurnEvent[] = [], reservation?: Reservation): Promise<Recorded> {
-    const { seq, events, phase, moves } = this.transition();
+    const { seq, events, moves } = this.transition();
     const all = [...events, ...opening];
     const recorded = await this.#ports.store.record(
       this.claimed.claim,
-      { seq, events: all, phase, moves },
+      { seq, events: all, moves },
       reservation,
     );
     if (recorded.kind !== 'recorded') return recorded;

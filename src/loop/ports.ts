@@ -76,7 +76,6 @@ export type Transition = {
   /** Number of events on record before these. */
   seq: number;
   events: readonly TurnEvent[];
-  phase: TurnState['phase'];
   moves: readonly EffectMove[];
 };
 

@@ -9,7 +9,7 @@ import type {
   TurnEvent,
 } from '../contracts/index.ts';
 import { handsOver, limitsBeside, proposalSchema } from '../contracts/index.ts';
-import { callsToCheck, checkCall, type Passed } from './check.ts';
+import { callsToCheck, checkCall, hashOfCall, type Passed } from './check.ts';
 import { establishedFacts } from './facts.ts';
 import { judgeFinish } from './finish.ts';
 import { canonicalJson, digest } from './identity.ts';
@@ -22,6 +22,7 @@ import {
   type Ports,
   type Reservation,
   type Signal,
+  type Toolbox,
 } from './ports.ts';
 import { currentCalls, deadlineOf, type CallState } from './state.ts';
 import { deliveriesAtEnd, historyEntry, holdingDelivery } from './voice.ts';
@@ -210,10 +211,10 @@ class Runner {
     const callId = call.id;
     if (effect === undefined) return { kind: 'admitted_read', callId };
     if (person === undefined) return { kind: 'admitted_write', callId, effect };
-    const row = reservationOf(call, effect);
-    const refusal = await this.#ports.store.peekEffect(this.#turn.claimed.claim, row);
+    const { store, tools } = this.#ports;
+    const row = reservationOf(call, effect, tools);
+    const refusal = await store.peekEffect(this.#turn.claimed.claim, row);
     if (refusal !== undefined) return { kind: 'on_record', callId, effect, refusal };
-    const { tools } = this.#ports;
     const shown = await tools.approvalState(call, this.#context(call));
     if (!shown.ok) {
       const { code, message } = shown;
@@ -242,7 +243,8 @@ class Runner {
     });
     const write = planned.find(({ call }) => call.effect !== undefined);
     const reservation =
-      write?.call.effect && reservationOf(write.call, write.call.effect, write.validUntil);
+      write?.call.effect &&
+      reservationOf(write.call, write.call.effect, this.#ports.tools, write.validUntil);
     if (!(await this.#mayGo(opening, reservation))) return;
     const settled = await Promise.all(
       planned.map(async ({ call, context }): Promise<TurnEvent> => {
@@ -270,7 +272,7 @@ class Runner {
     const { store, rules, tools } = this.#ports;
     const at = this.#now();
     const park = planPark(kind, { at, state, claimed, tools });
-    const approval = approvalRequest(park, { at, state, claimed });
+    const approval = approvalRequest(park, { at, state, claimed, tools });
     const deliveries = approval === undefined ? [] : [holdingDelivery(claimed, rules)];
     this.#turn.apply({ type: 'turn_parked', at, park });
     const { unsettled } = await store.park(claimed.claim, this.#turn.transition(), {
@@ -367,13 +369,18 @@ function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {
   return deliveries.length > 0 && unsettled <= deliveries.length;
 }
 
-function reservationOf(call: CallState, effect: PlannedEffect, validUntil?: number): Reservation {
+function reservationOf(
+  call: CallState,
+  effect: PlannedEffect,
+  tools: Toolbox,
+  validUntil?: number,
+): Reservation {
   return {
     operation: effect.operation,
     tool: call.tool,
     resource: effect.resource,
     occurrence: effect.occurrence,
-    actionHash: effect.actionHash,
+    actionHash: hashOfCall(call, tools),
     callId: call.id,
     arguments: call.arguments,
     ...(effect.after === undefined ? {} : { after: effect.after }),

@@ -1,11 +1,12 @@
 import type { ApprovalRequest, Park, ReadPlan } from '../contracts/index.ts';
+import { hashOfCall } from './check.ts';
 import type { ClaimedTurn, Toolbox } from './ports.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
 
-type Moment = { at: number; state: TurnState; claimed: ClaimedTurn };
+type Moment = { at: number; state: TurnState; claimed: ClaimedTurn; tools: Toolbox };
 
 /** What a turn is going to wait for, and until when at the latest. */
-export function planPark(kind: Park['kind'], moment: Moment & { tools: Toolbox }): Park {
+export function planPark(kind: Park['kind'], moment: Moment): Park {
   const { at, state, claimed, tools } = moment;
   const number = state.spent.parks + 1;
   switch (kind) {
@@ -47,13 +48,8 @@ export function readPlan(tools: Toolbox, call: CallState): ReadPlan {
 export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | undefined {
   if (park.kind !== 'approval') return undefined;
   const { at, state, claimed } = moment;
-  const {
-    id: callId,
-    tool,
-    approval,
-    effect,
-    arguments: args,
-  } = callIn(state, 'awaiting_approval');
+  const call = callIn(state, 'awaiting_approval');
+  const { id: callId, tool, approval, effect, arguments: args } = call;
   const { conversationId, turnId } = claimed.claim;
   return {
     id: approval?.id ?? '',
@@ -62,7 +58,7 @@ export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | u
     callId,
     tool,
     arguments: args,
-    actionHash: effect?.actionHash ?? '',
+    actionHash: hashOfCall(call, moment.tools),
     operation: effect?.operation ?? '',
     reason: approval?.reason ?? '',
     seen: approval?.seen,

@@ -1,14 +1,14 @@
 import {
   acceptedMessageSchema,
   approvalSchema,
-  parkSchema,
-  turnEventSchema,
   verificationReadSchema,
   type Approval,
   type Fact,
+  type Park,
   type TurnEvent,
 } from '../contracts/index.ts';
 import { intentOf, type ClaimedTurn, type HistoryEntry } from '../loop/index.ts';
+import { decodeEvent } from './event-codec.ts';
 
 /** Reads the answer of claim-turn, or of the claim a commit made. */
 export function readClaimedTurn(
@@ -20,9 +20,8 @@ export function readClaimedTurn(
   const fields = hash(head);
   const messages = strings(mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json)));
   const intent = fields['intent'] || intentOf(conversationId, messages[0]?.id ?? '');
-  const parked = fields['parkDueAt']
-    ? parkSchema.parse(JSON.parse(fields['park'] ?? ''))
-    : undefined;
+  const record = readEvents(strings(events));
+  const parked = fields['parkDueAt'] ? parkOf(record) : undefined;
   const decided = readApproval(fields['approval'] ?? '', hash(approval));
   return {
     claim: {
@@ -37,7 +36,7 @@ export function readClaimedTurn(
     intent,
     owner: owner === 'human' ? 'human' : 'agent',
     messages,
-    events: readEvents(strings(events)),
+    events: record,
     facts: Object.fromEntries(
       Object.entries(hash(facts)).map(([resource, json]) => [resource, JSON.parse(json) as Fact]),
     ),
@@ -49,7 +48,12 @@ export function readClaimedTurn(
 }
 
 export function readEvents(list: readonly string[]): TurnEvent[] {
-  return list.map((json) => turnEventSchema.parse(JSON.parse(json)));
+  return list.map(decodeEvent);
+}
+
+/** What a record says its turn waits for, or waited for last. */
+export function parkOf(events: readonly TurnEvent[]): Park | undefined {
+  return events.findLast((event) => event.type === 'turn_parked')?.park;
 }
 
 /** The re-reads stored for a park, in the order they were made. */

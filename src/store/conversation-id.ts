@@ -11,3 +11,13 @@ export function conversationIdOf(source: string, externalId: string): string {
 export function messageIdOf(source: string, externalId: string, messageId: string): string {
   return digest('message', source, externalId, messageId);
 }
+
+/** The source our name of a thread starts with. */
+export function sourceOf(conversationId: string): string {
+  return conversationId.slice(0, conversationId.indexOf('/'));
+}
+
+/** The source's own name of a thread, where ours is made of it. */
+export function externalIdOf(conversationId: string): string {
+  return conversationId.slice(conversationId.indexOf('/') + 1);
+}

@@ -5,7 +5,7 @@
  * Durations: a key without a time-out lives until the step named here removes it.
  */
 export const KEY_KINDS = {
-  /** hash, by conversation: open turn, claim token, epoch, owner, stuck counts. 90 days after the last commit. */
+  /** hash, by conversation: open turn, claim token, epoch, owner, stuck counts. `conversationMs` after its last turn. */
   conv: 'conv',
   /** list of AcceptedMessage, by conversation: accepted, not yet answered. Popped by commit-turn. */
   mail: 'mail',
@@ -13,7 +13,7 @@ export const KEY_KINDS = {
   msg: 'msg',
   /** string, by delivery id of the source: a hand-over that was answered. `claimsMs`. */
   recv: 'recv',
-  /** hash, by turn: head of the record. `turnsMs` after its end. */
+  /** hash, by turn: head of the record. `turnsMs` after its end, see `ended`. */
   turn: 'turn',
   /** list of TurnEvent, by turn: the record. `turnsMs` after its end. */
   events: 'events',
@@ -35,12 +35,14 @@ export const KEY_KINDS = {
   outbox: 'outbox',
   /** sorted set of unclear deliveries by time, for an operator. */
   unclear: 'unclear',
-  /** sorted set `t:<conversation>` and `d:<conversation>` by the time at which the reconciler should look. */
+  /** sorted set of conversations with a message or an open turn, by the time at which the reconciler should look. */
   due: 'due',
-  /** sorted set of conversations with an open turn, by its start. */
-  open: 'open',
-  /** sorted set of ended turns by their end; pruned by age and count. */
+  /** sorted set of conversations with an unsettled delivery, by the time at which the reconciler should look. */
+  undelivered: 'undelivered',
+  /** sorted set of ended turns by their end; their records are dropped by age and count from here. */
   ended: 'ended',
+  /** sorted set of conversations by their last turn's end, where nothing waited behind it; dropped by age from here. */
+  quiet: 'quiet',
   /** string, by worker process: set while it lives. Seconds. */
   worker: 'worker',
   /** hash: what was fixed at the first start, such as the number of lanes. */

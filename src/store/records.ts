@@ -1,8 +1,6 @@
 import type { Redis } from 'ioredis';
 import {
   deliverySchema,
-  parkSchema,
-  turnEventSchema,
   verificationReadSchema,
   type AcceptedMessage,
   type Approval,
@@ -11,11 +9,13 @@ import {
   type EffectStatus,
   type LedgerRow,
   type Park,
+  type Phase,
   type TurnEvent,
   type VerificationRead,
 } from '../contracts/index.ts';
 import { fold, type HistoryEntry, type TurnState } from '../loop/index.ts';
-import { hash, readApproval, readEvents } from './claimed-turn.ts';
+import { hash, parkOf, readApproval, readEvents } from './claimed-turn.ts';
+import { decodeEvent } from './event-codec.ts';
 import { key, laneTag } from './keys.ts';
 import type { Store } from './store.ts';
 
@@ -122,7 +122,7 @@ export class Records {
       if (conversationId === undefined) continue;
       const events = readEvents(list);
       const state = fold(events);
-      const parked = fields['parkDueAt'] ? (JSON.parse(fields['park'] ?? 'null') as Park) : null;
+      const parked = fields['parkDueAt'] ? (parkOf(events) ?? null) : null;
       return {
         turnId,
         conversationId,
@@ -152,11 +152,13 @@ export class Records {
       const conversationId = fields['conversation'];
       if (conversationId === undefined) continue;
       const conversation = hash(await redis.hgetall(key(tag, 'conv', conversationId)));
-      const park = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : null;
+      const entries = list.map(readEntry);
+      const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []));
+      const park = fields['parkDueAt'] ? (parkOf(events) ?? null) : null;
       return {
         turnId,
         conversationId,
-        phase: fields['phase'] ?? 'queued',
+        phase: headPhase(fields),
         outcome: fields['outcome'] ?? null,
         reason: fields['reason'] ?? null,
         startedAt: Number(fields['startedAt']),
@@ -165,7 +167,7 @@ export class Records {
         open: conversation['turn'] === turnId,
         park,
         messages: await this.#messages(tag, conversationId, fields),
-        entries: list.map(readEntry),
+        entries,
         storedReads: storedReads(fields),
         holder: await this.#holder(tag, conversation),
       };
@@ -184,7 +186,7 @@ export class Records {
       redis.lindex(mailbox, 0),
     ]);
     const fields = hash(conv);
-    if (fields['external'] === undefined) return undefined;
+    if (Object.keys(fields).length === 0 && oldest === null) return undefined;
     return {
       conversationId,
       openTurn: fields['turn'] ?? null,
@@ -201,14 +203,16 @@ export class Records {
     { kind: 'turn' | 'delivery'; conversationId: string; dueAt: number } | undefined
   > {
     const { redis } = this.#store;
+    const kinds = { turn: 'due', delivery: 'undelivered' } as const;
     const firsts = await Promise.all(
-      this.#store.tags().map((tag) => redis.zrange(key(tag, 'due'), '0', '0', 'WITHSCORES')),
+      this.#store.tags().flatMap((tag) =>
+        (['turn', 'delivery'] as const).map(async (kind) => {
+          const first = pairs(await redis.zrange(key(tag, kinds[kind]), '0', '0', 'WITHSCORES'));
+          return first.map(([conversationId, dueAt]) => ({ kind, conversationId, dueAt }));
+        }),
+      ),
     );
-    const [oldest] = firsts.flatMap(pairs).toSorted((a, b) => a[1] - b[1]);
-    if (oldest === undefined) return undefined;
-    const [member, dueAt] = oldest;
-    const kind = member.startsWith('d:') ? 'delivery' : 'turn';
-    return { kind, conversationId: member.slice(2), dueAt };
+    return firsts.flat().toSorted((a, b) => a.dueAt - b.dueAt)[0];
   }
 
   /** Texts of which nobody knows whether the ticketing system has them. */
@@ -247,11 +251,7 @@ export class Records {
     const { redis } = this.#store;
     const ids: { id: string; at: number }[] = [];
     for (const tag of this.#store.tags()) {
-      const open = await redis.zrange(key(tag, 'open'), '0', String(options.limit - 1), 'REV');
-      const openTurns = await Promise.all(
-        open.map((conversation) => redis.hget(key(tag, 'conv', conversation), 'turn')),
-      );
-      ids.push(...openTurns.flatMap((id) => (id === null ? [] : [{ id, at: Infinity }])));
+      ids.push(...(await this.#openTurns(tag, options.limit)));
       if (options.open === true) continue;
       const ended = await redis.zrange(
         key(tag, 'ended'),
@@ -266,6 +266,21 @@ export class Records {
       .toSorted((a, b) => b.at - a.at)
       .slice(0, options.limit)
       .map(({ id }) => id);
+  }
+
+  /** Turns that have not ended, of the conversations somebody waits in. */
+  async #openTurns(tag: string, limit: number): Promise<{ id: string; at: number }[]> {
+    const { redis } = this.#store;
+    const conversations = await redis.zrange(key(tag, 'due'), '0', String(limit - 1));
+    const turns = await Promise.all(
+      conversations.map((one) => redis.hget(key(tag, 'conv', one), 'turn')),
+    );
+    const open = turns.filter((id) => id !== null);
+    const starts = await Promise.all(
+      open.map((id) => redis.hget(key(tag, 'turn', id), 'startedAt')),
+    );
+    // Open turns stand before every ended one, the newest first.
+    return open.map((id, index) => ({ id, at: OPEN_FIRST + Number(starts[index]) }));
   }
 
   /** The open turn of a conversation and every ended one that is still listed. */
@@ -334,17 +349,8 @@ export class Records {
     const { redis } = this.#store;
     const found: Blocked[] = [];
     for (const tag of this.#store.tags()) {
-      const open = pairs(
-        await redis.zrange(key(tag, 'open'), '0', String(limit - 1), 'WITHSCORES'),
-      );
-      const due = await redis.zrange(key(tag, 'due'), '0', String(limit - 1));
-      const isOpen = new Set(open.map(([conversationId]) => conversationId));
-      const untaken = due.flatMap((member): [string, number][] => {
-        const conversationId = member.slice(2);
-        return member.startsWith('t:') && !isOpen.has(conversationId) ? [[conversationId, 0]] : [];
-      });
-      for (const [conversationId, since] of [...open, ...untaken]) {
-        const blocked = await this.#blocked(tag, conversationId, since);
+      for (const conversationId of await redis.zrange(key(tag, 'due'), '0', String(limit - 1))) {
+        const blocked = await this.#blocked(tag, conversationId);
         if (blocked !== undefined) found.push(blocked);
       }
     }
@@ -353,7 +359,7 @@ export class Records {
       .slice(0, limit);
   }
 
-  async #blocked(tag: string, conversationId: string, since: number): Promise<Blocked | undefined> {
+  async #blocked(tag: string, conversationId: string): Promise<Blocked | undefined> {
     const { redis } = this.#store;
     const conversation = hash(await redis.hgetall(key(tag, 'conv', conversationId)));
     const turnId = conversation['turn'] ?? '';
@@ -365,15 +371,17 @@ export class Records {
       redis.lrange(mailbox, taken, taken + WAITING_SHOWN - 1),
     ]);
     const behind = Math.max(0, total - taken);
-    const park = fields['parkDueAt'] ? parkSchema.parse(JSON.parse(fields['park'] ?? '')) : null;
+    const events =
+      turnId === '' ? [] : readEvents(await redis.lrange(key(tag, 'events', turnId), 0, -1));
+    const park = fields['parkDueAt'] ? (parkOf(events) ?? null) : null;
     if (behind === 0 && park === null) return undefined;
     const waiting = next.map((json) => JSON.parse(json) as AcceptedMessage);
     const oldest = waiting[0]?.acceptedAt ?? null;
     return {
       conversationId,
       turnId,
-      phase: (fields['phase'] ?? 'queued') as TurnState['phase'],
-      since: since === 0 ? (oldest ?? 0) : since,
+      phase: fold(events).phase,
+      since: Number(fields['startedAt'] ?? oldest ?? 0),
       behind,
       oldestWaitingSince: oldest,
       park,
@@ -393,14 +401,11 @@ export async function storedLanes(redis: Redis, prefix: string): Promise<number 
 }
 
 function readEntry(json: string): RecordEntry {
-  let value: unknown;
   try {
-    value = JSON.parse(json);
+    return { event: decodeEvent(json) };
   } catch {
     return { unreadable: json };
   }
-  const event = turnEventSchema.safeParse(value);
-  return event.success ? { event: event.data } : { unreadable: json };
 }
 
 const STORED_READ = /^read:(\d+):(\d+)$/;
@@ -427,6 +432,21 @@ function storedReads(fields: Record<string, string>): StoredRead[] {
 function numberOrNull(text: string | undefined): number | null {
   return text === undefined || text === '' ? null : Number(text);
 }
+
+const OPEN_FIRST = 1e15;
+
+/** The phase as far as the head tells; the events say it exactly. */
+function headPhase(fields: Record<string, string>): string {
+  if (fields['outcome'] !== undefined) return 'ended';
+  if (!fields['parkDueAt']) return 'queued';
+  return PARK_PHASES[fields['parkKind'] as Park['kind']];
+}
+
+const PARK_PHASES = {
+  verification: 'awaiting_verification',
+  approval: 'awaiting_approval',
+  back_off: 'backing_off',
+} as const satisfies Record<Park['kind'], Phase>;
 
 function readRow(operation: string, fields: Record<string, string>): LedgerRow {
   const row = JSON.parse(fields['row'] ?? '{}') as Pick<

@@ -24,9 +24,13 @@ function source(name: string): string {
 
 type Run = (tag: string, ...args: ScriptArgument[]) => Promise<unknown>;
 
-/** Makes the scripts callable on a connection; each takes the lane tag and its ARGV. */
-export function loadScripts(redis: Redis): Record<ScriptName, Run> {
-  const prelude = source('prelude');
+/** Makes the scripts callable on a connection; each takes the lane tag and its ARGV. `keep` becomes their KEEP table. */
+export function loadScripts(
+  redis: Redis,
+  keep: Readonly<Record<string, number>>,
+): Record<ScriptName, Run> {
+  const constants = Object.entries(keep).map(([name, value]) => `${name} = ${value}`);
+  const prelude = `local KEEP = { ${constants.join(', ')} }\n${source('prelude')}`;
   const scripts = SCRIPTS.map((name): [ScriptName, Run] => {
     const command = `tk:${name}`;
     redis.defineCommand(command, { numberOfKeys: 1, lua: `${prelude}\n${source(name)}` });

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import {
   acceptedMessageSchema,
-  parkSchema,
   type AcceptedMessage,
   type ApprovalDecision,
   type ApprovalRequest,
@@ -31,9 +30,10 @@ import {
   type Transition,
   type TurnStore,
 } from '../loop/index.ts';
-import { hash, readClaimedTurn, readEvents } from './claimed-turn.ts';
-import { conversationIdOf, messageIdOf } from './conversation-id.ts';
+import { hash, parkOf, readClaimedTurn, readEvents } from './claimed-turn.ts';
+import { conversationIdOf, externalIdOf, messageIdOf, sourceOf } from './conversation-id.ts';
 import { LaneCountError, UnexpectedReplyError } from './errors.ts';
+import { encodeEvent } from './event-codec.ts';
 import { key, laneTag } from './keys.ts';
 import { DEFAULT_RETENTION, type Retention } from './retention.ts';
 import { loadScripts, type ScriptArgument, type ScriptName } from './scripts.ts';
@@ -119,18 +119,16 @@ export class Store implements TurnStore {
   readonly lanes: number;
   readonly #prefix: string;
   readonly #run: Record<ScriptName, (tag: string, ...args: ScriptArgument[]) => Promise<unknown>>;
-  readonly #retention: Retention;
   readonly #offset: () => number;
-  readonly #slackMs: number;
 
   constructor(options: StoreOptions) {
     this.redis = options.redis;
     this.lanes = options.lanes ?? 1;
     this.#prefix = options.prefix ?? 'tk';
-    this.#run = loadScripts(options.redis);
-    this.#retention = { ...DEFAULT_RETENTION, ...options.retention };
+    const slackMs = options.slackMs ?? 15_000;
+    const retention: Retention = { ...DEFAULT_RETENTION, ...options.retention };
+    this.#run = loadScripts(options.redis, { ...retention, slackMs });
     this.#offset = options.clockOffsetMs ?? (() => 0);
-    this.#slackMs = options.slackMs ?? 15_000;
   }
 
   /** Fixes the number of lanes at the first start. @throws LaneCountError */
@@ -170,11 +168,8 @@ export class Store implements TurnStore {
       id,
       deliveryId === undefined ? '' : digest('delivery', source, deliveryId),
       JSON.stringify({ id, messageId, text, requester, subject, channel }),
-      this.#retention.claimsMs,
-      this.#slackMs,
       this.#offset(),
-      source,
-      externalId,
+      conversationId === `${source}/${externalId}` ? '' : externalId,
     );
     if (reply[0] === 'accepted') {
       return { kind: 'accepted', conversationId, id, first: reply[1] === 1 };
@@ -236,7 +231,7 @@ export class Store implements TurnStore {
     reservation: Omit<Reservation, 'callId' | 'arguments'>,
   ): Promise<EffectRefusal | undefined> {
     const full = { ...reservation, callId: '', arguments: null };
-    const nothing: Transition = { seq: 0, events: [], phase: 'queued', moves: [] };
+    const nothing: Transition = { seq: 0, events: [], moves: [] };
     const reply = await this.#transition('record-transition', claim, nothing, [
       '',
       this.#reservation(claim, full, true),
@@ -252,7 +247,6 @@ export class Store implements TurnStore {
     wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
   ): Promise<{ unsettled: number }> {
     const reply = await this.#transition('park-turn', claim, transition, [
-      this.#slackMs,
       jsonList(transition.moves.map(moveArgument)),
       JSON.stringify(wait.park),
       wait.approval?.id ?? '',
@@ -266,7 +260,6 @@ export class Store implements TurnStore {
 
   async commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed> {
     const { conversationId, turnId, token } = claim;
-    const kept = this.#retention;
     const facts = Object.entries(commit.facts).flatMap(([resource, fact]) => [
       resource,
       JSON.stringify(fact),
@@ -279,8 +272,6 @@ export class Store implements TurnStore {
       token,
       transition.seq,
       this.#offset(),
-      kept.ledgerMs,
-      this.#slackMs,
       jsonList(transition.moves.map(moveArgument)),
       commit.ending.outcome,
       commit.ending.reason,
@@ -288,12 +279,8 @@ export class Store implements TurnStore {
       jsonList(commit.deliveries.map(deliveryArgument)),
       jsonList(facts),
       commit.handsOver ? '1' : '',
-      kept.turnsMs,
-      kept.claimsMs,
-      kept.conversationMs,
-      kept.historyKept,
       commit.takeNext ? this.#claimer(claim) : '',
-      ...transition.events.map((event) => JSON.stringify(event)),
+      ...transition.events.map(encodeEvent),
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
     if (reply[0] !== 'committed') throw new UnexpectedReplyError('commit-turn', reply);
@@ -314,7 +301,6 @@ export class Store implements TurnStore {
       claim.token,
       this.#offset(),
       STUCK_LIMIT,
-      this.#slackMs,
     );
     if (reply[0] === 'lost-claim') return undefined;
     return { until: Number(reply[1]), stuck: Number(reply[2]) };
@@ -396,12 +382,15 @@ export class Store implements TurnStore {
     if (!fields['parkDueAt'] || (park !== undefined && Number(fields['parkNumber']) !== park)) {
       return undefined;
     }
+    const record = readEvents(events);
+    const waiting = parkOf(record);
+    if (waiting === undefined) return undefined;
     return {
       turnId: open,
-      park: parkSchema.parse(JSON.parse(fields['park'] ?? '')),
+      park: waiting,
       jobId: fields['job'] ?? '',
       woken: fields['woken'] === '1',
-      calls: currentCalls(fold(readEvents(events))),
+      calls: currentCalls(fold(record)),
       messages: mail.map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
     };
   }
@@ -419,7 +408,6 @@ export class Store implements TurnStore {
       conversationId,
       token,
       sendTimeoutMs,
-      this.#slackMs,
       this.#offset(),
     );
     const kind = reply[0];
@@ -430,10 +418,10 @@ export class Store implements TurnStore {
     return {
       kind,
       delivery: JSON.parse(asText(reply[2])) as Delivery,
-      source: asText(reply[3]),
-      externalId: asText(reply[4]),
-      attempts: Number(reply[5]),
-      until: Number(reply[6]),
+      source: sourceOf(conversationId),
+      externalId: asText(reply[3]) || externalIdOf(conversationId),
+      attempts: Number(reply[4]),
+      until: Number(reply[5]),
     };
   }
 
@@ -456,8 +444,6 @@ export class Store implements TurnStore {
       settled.status,
       settled.status === 'sent' ? settled.targetId : settled.reason,
       settled.status === 'pending' ? settled.notBefore : 0,
-      this.#retention.turnsMs,
-      this.#slackMs,
       this.#offset(),
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
@@ -472,20 +458,15 @@ export class Store implements TurnStore {
     count: number,
     holdMs: number,
   ): Promise<{ kind: 'turn' | 'delivery'; conversationId: string }[]> {
-    const due = list(
-      await this.#run['take-due'](
-        tag,
-        count,
-        holdMs,
-        this.#offset(),
-        this.#retention.turnsMs,
-        this.#retention.turnsKept,
-      ),
-    );
-    return due.map(asText).map((member) => ({
-      kind: member.startsWith('d:') ? 'delivery' : 'turn',
-      conversationId: member.slice(2),
-    }));
+    const reply = await this.#run['take-due'](tag, count, holdMs, this.#offset());
+    const [turns, deliveries] = list(reply).map(list);
+    return [
+      ...(turns ?? []).map((id) => ({ kind: 'turn' as const, conversationId: asText(id) })),
+      ...(deliveries ?? []).map((id) => ({
+        kind: 'delivery' as const,
+        conversationId: asText(id),
+      })),
+    ];
   }
 
   /** A sign of life of a worker process. */
@@ -513,11 +494,10 @@ export class Store implements TurnStore {
   #claimer({ jobId, workerId, nonce }: Claimer): string {
     return JSON.stringify({
       nonce: nonce ?? nextNonce(),
-      candidate: `t${randomBytes(12).toString('base64url')}`,
+      candidate: `t${nextNonce()}`,
       job: jobId,
       worker: workerId,
       history: HISTORY_SHOWN,
-      lookMs: this.#slackMs * 4,
     });
   }
 
@@ -534,11 +514,9 @@ export class Store implements TurnStore {
       claim.turnId,
       claim.token,
       transition.seq,
-      transition.phase,
       this.#offset(),
-      this.#retention.ledgerMs,
       ...args,
-      ...transition.events.map((event) => JSON.stringify(event)),
+      ...transition.events.map(encodeEvent),
     );
   }
 

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { TurnEvent } from '../contracts/index.ts';
+import { canonicalJson, sha256 } from '../loop/index.ts';
 
 /** The state of a turn as far as a log line names it. */
 type LoggedState = {
   phase: string;
   rounds: readonly {
-    calls: readonly { id: string; tool: string; effect?: { actionHash: string } }[];
+    calls: readonly { id: string; tool: string; arguments: unknown }[];
   }[];
 };
 
@@ -28,10 +29,13 @@ export function stepLog(logger: Logger, turn: { turnId: string; conversationId: 
         step,
         round: state.rounds.length,
         phase: state.phase,
-        ...(call === undefined ? {} : { tool: call.tool, callId: call.id }),
-        ...(call?.effect === undefined
+        ...(call === undefined
           ? {}
-          : { argumentsDigest: call.effect.actionHash.slice(0, 16) }),
+          : {
+              tool: call.tool,
+              callId: call.id,
+              argumentsDigest: sha256(canonicalJson(call.arguments)).slice(0, 16),
+            }),
         ...outcomeOf(event),
       },
       event.type,

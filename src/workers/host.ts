@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { Agent } from '../config/index.ts';
@@ -42,7 +42,7 @@ export function toolsOf(agent: Agent, store: Store): ToolExecutor {
 
 /** All duties of one worker process. Stateless: add processes to go faster. */
 export class WorkerHost {
-  readonly workerId = randomUUID();
+  readonly workerId = randomBytes(9).toString('base64url');
   readonly #options: WorkerHostOptions;
   readonly #turnWorkers: TurnWorker[];
   readonly #workers: Worker[];

@@ -33,7 +33,7 @@ export const opened: TurnEvent = {
 
 export function transition(seq: number, ...events: TurnEvent[]): Transition {
   const list = events.length > 0 ? events : [opened];
-  return { seq, events: list, phase: 'running_tools', moves: [] };
+  return { seq, events: list, moves: [] };
 }
 
 export const ended: TurnEvent = {

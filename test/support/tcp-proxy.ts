@@ -43,29 +43,20 @@ export class TcpProxy {
   }
 
   /**
-   * Loses the answers of the next `times` requests that contain one of `texts`.
+   * Does something to the next `times` requests that contain one of `texts`, right before they are forwarded.
    *
-   * @returns how many were lost so far
+   * @returns how many there were so far
    */
-  loseAnswersOf(texts: readonly string[], times = Infinity): () => number {
-    return this.#addRule(texts, times, (link) => link.loseAnswer());
-  }
-
-  /** Keeps the next `times` requests that contain one of `texts` back for `ms`, then forwards them whatever has happened. */
-  holdRequestsOf(texts: readonly string[], times: number, ms: number): () => number {
-    return this.#addRule(texts, times, (link) => link.hold(ms));
+  when(texts: readonly string[], times: number, act: (request: Request) => void): () => number {
+    const rule: Rule = { texts, left: times, hits: 0, act };
+    this.#rules.push(rule);
+    return () => rule.hits;
   }
 
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const link of this.#links) link.cut();
     await closed;
-  }
-
-  #addRule(texts: readonly string[], times: number, apply: (link: Link) => void): () => number {
-    const rule: Rule = { texts, left: times, hits: 0, apply };
-    this.#rules.push(rule);
-    return () => rule.hits;
   }
 
   #open(client: Socket, target: number): void {
@@ -79,16 +70,29 @@ export class TcpProxy {
       if (rule.left <= 0 || !rule.texts.some((text) => chunk.includes(text))) continue;
       rule.left -= 1;
       rule.hits += 1;
-      rule.apply(link);
+      rule.act(link);
     }
     this.#rules = this.#rules.filter(({ left }) => left > 0);
   }
 }
 
-type Rule = { texts: readonly string[]; left: number; hits: number; apply: (link: Link) => void };
+/** What can be done to a request on its way. */
+export type Request = {
+  /** It is forwarded; the answer is swallowed and the connection ends. */
+  loseAnswer(): void;
+  /** It is forwarded later, whatever has happened until then. What comes behind it waits too. */
+  hold(ms: number): void;
+};
+
+type Rule = {
+  texts: readonly string[];
+  left: number;
+  hits: number;
+  act: (request: Request) => void;
+};
 
 /** One connection and its way on. */
-class Link {
+class Link implements Request {
   readonly #client: Socket;
   readonly #server: Socket;
   #loses: 'nothing' | 'request' | 'answer' = 'nothing';

@@ -64,7 +64,6 @@ export const effect: PlannedEffect = {
   operation: 'op1',
   resource: 'order:1',
   occurrence: '',
-  actionHash: 'hash1',
 };
 
 export function checked(...verdicts: CallVerdict[]): TurnEvent {

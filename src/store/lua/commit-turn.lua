@@ -1,45 +1,42 @@
 -- Ends a turn: record, ledger, history, facts, deliveries, owner and mailbox in one step. On request it goes on with the
 -- conversation's next message in the same step.
 -- KEYS  1 lane tag
--- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms  6 ledger time-out in ms  7 slack in ms
---       8 moves, JSON or ''  9 outcome  10 reason  11 history entry, JSON  12 deliveries, JSON [{id, record}] or ''
---       13 facts, JSON [resource, fact JSON, ...] or ''  14 '1' if it hands over to people  15 turn time-out in ms
---       16 claim time-out in ms  17 conversation time-out in ms  18 history entries kept
---       19 claimer of the next turn, JSON as in claim-turn, or ''  20.. events, JSON each
+-- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms  6 moves, JSON or ''  7 outcome  8 reason
+--       9 history entry, JSON  10 deliveries, JSON [{id, record}] or ''  11 facts, JSON [resource, fact JSON, ...] or ''
+--       12 '1' if it hands over to people  13 claimer of the next turn, JSON as in claim-turn, or ''
+--       14.. events, JSON each
 -- Returns {'committed', messages still waiting, unsettled deliveries, claim of the next turn or {}} | {'lost-claim'}
 -- Invariants: the messages leave the mailbox with the outcome that answers them, never before; a repeat changes nothing.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
-local seq, now, ledgerMs, slackMs = tonumber(ARGV[4]), clock(ARGV[5]), ARGV[6], tonumber(ARGV[7])
-local turnMs, claimMs, convMs = ARGV[15], ARGV[16], ARGV[17]
+local seq, now = tonumber(ARGV[4]), clock(ARGV[5])
+local claimer = ARGV[13] ~= '' and cjson.decode(ARGV[13])
 local conv, mail, record = key('conv', conversation), key('mail', conversation), key('turn', turn)
-local state = redis.call('HMGET', conv, 'token', 'epoch', 'owner', 'idle', 'nonce', 'turn')
+local outbox = key('outbox', conversation)
+local state = redis.call('HMGET', conv, 'token', 'epoch', 'owner', 'turn')
 local epoch, owner = tonumber(state[2] or 0), state[3] or 'agent'
 
 if state[1] ~= token then
   -- The claim of the next turn went with the lost answer: it is handed out again under the same nonce.
-  local claimer = ARGV[19] ~= '' and cjson.decode(ARGV[19])
-  if claimer and state[5] == claimer.nonce and state[6] == claimer.candidate then
-    return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation)),
+  if claimer and state[1] == epoch .. '-' .. claimer.nonce and state[4] == claimer.candidate then
+    return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', outbox),
       open_turn(conversation, claimer, epoch, owner, now) }
   end
   return { 'lost-claim' }
 end
-if not append(turn, seq, 20) then
-  return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation)), {} }
+if not append(turn, seq, 14) then
+  return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', outbox), {} }
 end
-if ARGV[8] ~= '' then move(cjson.decode(ARGV[8]), now, ledgerMs) end
+if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 
 local head = redis.call('HMGET', record, 'messages', 'approval')
 local answered = {}
 for _ = 1, tonumber(head[1]) do
   local json = redis.call('LPOP', mail)
   answered[#answered + 1] = json
-  redis.call('SET', key('msg', cjson.decode(json).id), turn, 'PX', claimMs)
+  redis.call('SET', key('msg', cjson.decode(json).id), turn, 'PX', KEEP.claimsMs)
 end
-redis.call('HSET', record, 'phase', 'ended', 'outcome', ARGV[9], 'reason', ARGV[10], 'endedAt', now,
-  'parkDueAt', '', 'answered', '[' .. table.concat(answered, ',') .. ']')
-redis.call('PEXPIRE', record, turnMs)
-redis.call('PEXPIRE', key('events', turn), turnMs)
+redis.call('HSET', record, 'outcome', ARGV[7], 'reason', ARGV[8], 'endedAt', now, 'parkDueAt', '',
+  'answered', '[' .. table.concat(answered, ',') .. ']')
 redis.call('ZADD', key('ended'), now, turn)
 local approval = head[2]
 if approval and approval ~= '' then
@@ -48,34 +45,29 @@ if approval and approval ~= '' then
       'decidedAt', string.format('%.0f', now))
     redis.call('ZREM', key('approvals'), approval)
   end
-  redis.call('PEXPIRE', key('approval', approval), turnMs)
+  redis.call('PEXPIRE', key('approval', approval), KEEP.turnsMs)
 end
 
-if redis.call('RPUSH', key('hist', conversation), ARGV[11]) > tonumber(ARGV[18]) then
+if redis.call('RPUSH', key('hist', conversation), ARGV[9]) > KEEP.historyKept then
   redis.call('LPOP', key('hist', conversation))
 end
-if ARGV[13] ~= '' then redis.call('HSET', key('facts', conversation), unpack(cjson.decode(ARGV[13]))) end
-if ARGV[12] ~= '' then deliver(conversation, cjson.decode(ARGV[12]), now, slackMs) end
+if ARGV[11] ~= '' then redis.call('HSET', key('facts', conversation), unpack(cjson.decode(ARGV[11]))) end
+if ARGV[10] ~= '' then deliver(conversation, cjson.decode(ARGV[10]), now) end
 
 redis.call('HDEL', conv, 'turn', 'signal')
-if state[4] ~= '0' then redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0) end
-if ARGV[14] == '1' then
+if ARGV[12] == '1' then
   owner = 'human'
   redis.call('HSET', conv, 'owner', owner)
 end
 
-local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', key('outbox', conversation))
-if waiting > 0 and ARGV[19] ~= '' then
-  return { 'committed', waiting, unsettled,
-    open_turn(conversation, cjson.decode(ARGV[19]), epoch + 1, owner, now) }
+local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', outbox)
+if waiting > 0 and claimer then
+  return { 'committed', waiting, unsettled, open_turn(conversation, claimer, epoch + 1, owner, now) }
 end
-redis.call('ZREM', key('open'), conversation)
 if waiting > 0 then
-  redis.call('ZADD', key('due'), now + slackMs, 't:' .. conversation)
+  redis.call('ZADD', key('due'), now + KEEP.slackMs, conversation)
 else
-  redis.call('ZREM', key('due'), 't:' .. conversation)
-  redis.call('PEXPIRE', conv, convMs)
-  redis.call('PEXPIRE', key('hist', conversation), convMs)
-  redis.call('PEXPIRE', key('facts', conversation), convMs)
+  redis.call('ZREM', key('due'), conversation)
+  redis.call('ZADD', key('quiet'), now, conversation)
 end
 return { 'committed', waiting, unsettled, {} }

@@ -22,6 +22,6 @@ redis.call('HSET', record, 'status', decision, 'by', by, 'decidedAt', at, 'comme
 redis.call('ZREM', key('approvals'), approval)
 if redis.call('HGET', key('conv', conversation), 'turn') == turn then
   redis.call('HSET', key('turn', turn), 'woken', '1')
-  redis.call('ZADD', key('due'), now + graceMs, 't:' .. conversation)
+  redis.call('ZADD', key('due'), now + graceMs, conversation)
 end
 return { 'decided', decision, by, at, comment, conversation, turn }

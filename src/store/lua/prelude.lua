@@ -1,4 +1,5 @@
 -- Prepended to every script. KEYS[1] is the hash tag of the lane; all other keys derive from it (see keys.ts).
+-- KEEP holds the durations and counts of retention.ts and STORE's slack, in ms; the loader writes it above this line.
 
 local function key(kind, id)
   if id then return KEYS[1] .. ':' .. kind .. ':' .. id end
@@ -30,7 +31,7 @@ end
 local LIVE = { attempted = true, applied = true, unknown = true, verified = true }
 
 -- Moves ledger rows to the status their turn has found. A verified row never moves again.
-local function move(moves, now, ledgerMs)
+local function move(moves, now)
   for _, change in ipairs(moves) do
     local row = key('op', change.operation)
     local status = redis.call('HGET', row, 'status')
@@ -45,30 +46,31 @@ local function move(moves, now, ledgerMs)
       if LIVE[change.status] and change.status ~= 'verified' then
         redis.call('PERSIST', row)
       else
-        redis.call('PEXPIRE', row, ledgerMs)
+        redis.call('PEXPIRE', row, KEEP.ledgerMs)
       end
     end
   end
 end
 
 -- Writes delivery records that do not exist yet and queues them behind the conversation's earlier ones.
-local function deliver(conversation, deliveries, now, slackMs)
+local function deliver(conversation, deliveries, now)
   for _, delivery in ipairs(deliveries) do
     local record = key('delivery', delivery.id)
     if redis.call('EXISTS', record) == 0 then
-      redis.call('HSET', record, 'record', delivery.record, 'status', 'pending', 'attempts', 0,
-        'createdAt', now, 'conversation', conversation)
-      redis.call('RPUSH', key('outbox', conversation), delivery.id)
-      redis.call('ZADD', key('due'), now + slackMs, 'd:' .. conversation)
+      redis.call('HSET', record, 'record', delivery.record, 'status', 'pending', 'attempts', 0, 'createdAt', now)
+      if redis.call('RPUSH', key('outbox', conversation), delivery.id) == 1 then
+        redis.call('ZADD', key('undelivered'), now + KEEP.slackMs, conversation)
+      end
     end
   end
 end
 
--- Voids every earlier claim of the conversation and makes this one the current one.
-local function take_claim(conversation, claimer, epoch, more)
+-- Voids every earlier claim of the conversation and makes this one the current one. `seq` tells the next claim whether
+-- this one put anything on record.
+local function take_claim(conversation, claimer, epoch, seq, more)
   local token = epoch .. '-' .. claimer.nonce
-  redis.call('HSET', key('conv', conversation), 'epoch', epoch, 'token', token, 'nonce', claimer.nonce,
-    'worker', claimer.worker, 'idle', '1', 'heldUntil', '', unpack(more))
+  redis.call('HSET', key('conv', conversation), 'epoch', epoch, 'token', token, 'worker', claimer.worker,
+    'claimSeq', seq, unpack(more))
   return token
 end
 
@@ -76,10 +78,9 @@ end
 -- without what the conversation remembers.
 local function open_turn(conversation, claimer, epoch, owner, now)
   local turn = claimer.candidate
-  local token = take_claim(conversation, claimer, epoch, { 'turn', turn })
-  redis.call('HSET', key('turn', turn), 'conversation', conversation, 'phase', 'queued', 'startedAt', now,
-    'messages', 1, 'job', claimer.job)
-  redis.call('ZADD', key('open'), now, conversation)
-  redis.call('ZADD', key('due'), now + claimer.lookMs, 't:' .. conversation)
+  local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn, 'stuck', 0, 'lost', 0, 'heldUntil', '' })
+  redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', 1,
+    'job', claimer.job)
+  redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
   return { 'claimed', token, epoch, turn, owner, {}, { redis.call('LINDEX', key('mail', conversation), 0) }, {} }
 end

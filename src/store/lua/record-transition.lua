@@ -1,26 +1,25 @@
 -- Puts the next events of a turn on record together with what they did to the ledger, right before an outside call.
 -- With a reservation it also writes the row of the effect that is about to be sent, if the ledger lets it run.
 -- KEYS  1 lane tag
--- ARGV  1 conversation  2 turn  3 token  4 seq before  5 phase after  6 clock offset in ms  7 ledger time-out in ms
---       8 moves, JSON [{operation, status, outcome?}] or ''  9 reservation, JSON or ''  10.. events, JSON each
+-- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms
+--       6 moves, JSON [{operation, status, outcome?}] or ''  7 reservation, JSON or ''  8.. events, JSON each
 -- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON}
 --       | {'refused', why, operation, status, valid until or '', outcome JSON or ''}
 -- Invariants: only the current claim writes; a refusal or a stop writes nothing; a repeat answers {'recorded'}.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
-local seq, phase = tonumber(ARGV[4]), ARGV[5]
-local ledgerMs, first = ARGV[7], 10
+local seq = tonumber(ARGV[4])
 local conv = key('conv', conversation)
 
-local state = redis.call('HMGET', conv, 'token', 'signal', 'idle')
+local state = redis.call('HMGET', conv, 'token', 'signal')
 if state[1] ~= token then return { 'lost-claim' } end
 local signal = state[2]
 if signal and signal ~= '' then
   if redis.call('LLEN', key('events', turn)) ~= seq then return { 'recorded' } end
   return { 'stopped', signal }
 end
-local now = clock(ARGV[6])
+local now = clock(ARGV[5])
 
-local wanted = ARGV[9] ~= '' and cjson.decode(ARGV[9])
+local wanted = ARGV[7] ~= '' and cjson.decode(ARGV[7])
 if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) then
   local row = key('op', wanted.operation)
   local known = redis.call('HMGET', row, 'status', 'actionHash', 'validUntil', 'outcome')
@@ -49,15 +48,15 @@ if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) th
   redis.call('HINCRBY', row, 'attempts', 1)
   redis.call('HDEL', row, 'outcome', 'settledAt', 'verifiedAt')
   redis.call('HSET', row, 'status', 'attempted', 'actionHash', wanted.actionHash, 'intent', wanted.intent,
-    'tool', wanted.tool, 'conversation', conversation, 'turn', turn, 'row', wanted.row, 'token', token,
+    'tool', wanted.tool, 'conversation', conversation, 'turn', turn, 'row', wanted.row,
     'attemptedAt', now, 'validUntil', wanted.validUntil or '')
   redis.call('PERSIST', row)
   if not known[1] then redis.call('HSET', targets, wanted.target, operations .. wanted.operation .. ',') end
-  redis.call('PEXPIRE', targets, ledgerMs)
+  redis.call('PEXPIRE', targets, KEEP.ledgerMs)
 end
 
-if not append(turn, seq, first) then return { 'recorded' } end
-if ARGV[8] ~= '' then move(cjson.decode(ARGV[8]), now, ledgerMs) end
-redis.call('HSET', key('turn', turn), 'phase', phase, 'parkDueAt', '')
-if state[3] ~= '0' then redis.call('HSET', conv, 'idle', '0', 'stuck', 0, 'lost', 0) end
+if not append(turn, seq, 8) then return { 'recorded' } end
+if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
+local parked = redis.call('HGET', key('turn', turn), 'parkDueAt')
+if parked and parked ~= '' then redis.call('HSET', key('turn', turn), 'parkDueAt', '') end
 return { 'recorded' }

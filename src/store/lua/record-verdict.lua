@@ -6,8 +6,8 @@
 local conversation, turn, park = ARGV[1], ARGV[2], ARGV[3]
 
 local open = redis.call('HGET', key('conv', conversation), 'turn')
-local current = redis.call('HMGET', key('turn', turn), 'parkNumber', 'phase', 'parkDueAt')
-if open ~= turn or current[1] ~= park or current[2] ~= 'awaiting_verification' or current[3] == '' then
+local current = redis.call('HMGET', key('turn', turn), 'parkNumber', 'parkKind', 'parkDueAt')
+if open ~= turn or current[1] ~= park or current[2] ~= 'verification' or current[3] == '' then
   return { 'stale' }
 end
 redis.call('HSETNX', key('turn', turn), 'read:' .. park .. ':' .. ARGV[4], ARGV[5])

@@ -1,11 +1,11 @@
 -- Says how a claimed delivery went. Final statuses take it out of the conversation's outbox.
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 delivery  3 token  4 status (sent | unknown | dropped | pending)  5 target's id or reason
---       6 earliest next try in ms since the epoch, for pending  7 time-out of the record in ms  8 slack  9 clock offset in ms
+--       6 earliest next try in ms since the epoch, for pending  7 clock offset in ms
 -- Returns {'settled', unsettled deliveries left} | {'lost-claim'}
 -- Invariant: a final status is never changed by a sender.
 local conversation, id, token, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local now = clock(ARGV[9])
+local now = clock(ARGV[7])
 local record, outbox = key('delivery', id), key('outbox', conversation)
 
 local fields = redis.call('HMGET', record, 'status', 'token')
@@ -13,17 +13,17 @@ if fields[2] ~= token then return { 'lost-claim' } end
 if fields[1] == 'sending' then
   if status == 'pending' then
     redis.call('HSET', record, 'status', status, 'notBefore', ARGV[6], 'detail', ARGV[5])
-    redis.call('ZADD', key('due'), tonumber(ARGV[6]) + tonumber(ARGV[8]), 'd:' .. conversation)
+    redis.call('ZADD', key('undelivered'), tonumber(ARGV[6]) + KEEP.slackMs, conversation)
   else
     redis.call('HSET', record, 'status', status, 'targetId', ARGV[5], 'settledAt', now)
     redis.call('LREM', outbox, 1, id)
     if status == 'unknown' then
       redis.call('ZADD', key('unclear'), now, id)
     else
-      redis.call('PEXPIRE', record, ARGV[7])
+      redis.call('PEXPIRE', record, KEEP.turnsMs)
     end
   end
 end
 local left = redis.call('LLEN', outbox)
-if left == 0 then redis.call('ZREM', key('due'), 'd:' .. conversation) end
+if left == 0 then redis.call('ZREM', key('undelivered'), conversation) end
 return { 'settled', left }

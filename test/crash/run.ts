@@ -1,0 +1,174 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { QUEUES } from '../../src/contracts/index.ts';
+import { key } from '../../src/store/keys.ts';
+import type { Blocked } from '../../src/store/records.ts';
+import { Approvers } from './approvers.ts';
+import { Customers } from './customers.ts';
+import { collect, type Complaint } from './evidence.ts';
+import { FaultLoop, Hits } from './faults.ts';
+import { judge, type Finding } from './judge.ts';
+import { planLoad, type PlannedMessage } from './load.ts';
+import { Random } from './random.ts';
+import type { RunSettings } from './settings.ts';
+import { Stage } from './stage.ts';
+
+export type RunResult = {
+  settings: RunSettings;
+  findings: Finding[];
+  hits: Hits;
+  messages: number;
+  answered: number;
+  retries: number;
+  seconds: number;
+  complaints: Map<string, number>;
+};
+
+export type RunHooks = {
+  onProgress?: (line: string) => void;
+  /** Faults of a scenario of its own, once everything is up and before anybody writes. */
+  direct?: (stage: Stage) => Promise<void> | void;
+  /** Leaves the logs and data of the run in place. */
+  keep?: boolean;
+};
+
+/** One crash run: a full house, faults all the time, and then the judge. */
+export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<RunResult> {
+  const startedAt = Date.now();
+  const random = new Random(settings.seed);
+  const load = planLoad(settings, random.fork());
+  const stage = await Stage.open(settings, load.orders);
+  try {
+    await stage.addWorkers(settings);
+    await hooks.direct?.(stage);
+    const messages = load.conversations.flat();
+    const house = new House(stage, messages);
+    const customers = new Customers(`redis://127.0.0.1:${stage.toRedis.port}`, settings);
+    const approvers = new Approvers(`redis://127.0.0.1:${stage.toRedis.port}`);
+    const faults =
+      settings.faults === 'none'
+        ? undefined
+        : new FaultLoop({
+            stage,
+            settings: settings.faults,
+            random: random.fork(),
+            conversationIds: load.conversations.flatMap(([first]) => first?.conversationId ?? []),
+            loseOrderAnswers: settings.keys === 'on',
+            progress: () => house.answered / messages.length,
+          });
+    approvers.start();
+    faults?.start();
+    const writing = customers.writeAll(load.conversations, settings.paceMs, random.fork());
+    const cameToRest = await house.rest(startedAt + settings.timeLimitMs, hooks.onProgress);
+    await faults?.stop();
+    const findings: Finding[] = [];
+    if (cameToRest) await writing;
+    else findings.push(...(await house.whatHangs()));
+    await approvers.close();
+    await customers.close();
+    const hits = faults?.hits ?? new Hits();
+    findings.push(...floorOf(settings, hits), ...(await house.leftovers()));
+    const evidence = await collect(stage, load.conversations, customers, approvers);
+    findings.push(...judge(evidence));
+    return {
+      settings,
+      findings,
+      hits,
+      messages: messages.length,
+      answered: house.answered,
+      retries: customers.retries,
+      seconds: (Date.now() - startedAt) / 1_000,
+      complaints: countComplaints(evidence.complaints),
+    };
+  } finally {
+    await stage.close(hooks.keep);
+  }
+}
+
+/** How far the run is, and what is left when it is over. */
+class House {
+  answered = 0;
+  readonly #stage: Stage;
+  readonly #messages: readonly PlannedMessage[];
+
+  constructor(stage: Stage, messages: readonly PlannedMessage[]) {
+    this.#stage = stage;
+    this.#messages = messages;
+  }
+
+  /** True when every message is answered, every text sent and nobody has anything to look after; false at the deadline. */
+  async rest(deadline: number, onProgress: (line: string) => void = () => {}): Promise<boolean> {
+    const { redis, store } = this.#stage.onlooker;
+    const [tag = ''] = store.tags();
+    let told = Date.now();
+    while (Date.now() < deadline) {
+      const [ended, due] = await Promise.all([redis.zcard(key(tag, 'ended')), redis.zcard(key(tag, 'due'))]);
+      this.answered = ended;
+      if (ended >= this.#messages.length && due === 0) return true;
+      if (Date.now() - told > 5_000) {
+        told = Date.now();
+        onProgress(`${ended} of ${this.#messages.length} messages answered`);
+      }
+      await pause(100);
+    }
+    return false;
+  }
+
+  async whatHangs(): Promise<Finding[]> {
+    const { records, redis, store } = this.#stage.onlooker;
+    const [tag = ''] = store.tags();
+    const blocked = await records.blocked();
+    const due = await redis.zrange(key(tag, 'due'), '0', '9');
+    return [
+      {
+        rule: 'comes to rest',
+        what: `${this.answered} of ${this.#messages.length} messages answered; still to look after: ${due.join(', ')}`,
+      },
+      ...blocked.slice(0, 10).map((one) => ({ rule: 'comes to rest', what: describe(one) })),
+    ];
+  }
+
+  /** A job that stays behind would swallow the next poke of its conversation. */
+  async leftovers(): Promise<Finding[]> {
+    const { queues, store } = this.#stage.onlooker;
+    const [tag = ''] = store.tags();
+    let left: string[] = [];
+    // What was active in a process that is gone is noticed a few seconds later.
+    for (let look = 0; look < 100; look += 1) {
+      left = [];
+      for (const name of Object.values(QUEUES)) {
+        const jobs = await queues.inLane(name, tag).getJobCounts();
+        for (const [state, count] of Object.entries(jobs)) {
+          if (count > 0) left.push(`${count} ${state} in ${name}`);
+        }
+      }
+      if (left.length === 0) return [];
+      await pause(100);
+    }
+    return left.map((what) => ({ rule: 'no job left behind', what }));
+  }
+}
+
+function describe({ conversationId, turnId, phase, behind, park, holder }: Blocked): string {
+  const waits = park === null ? '' : `, parked (${park.kind} ${park.number}) until ${new Date(park.dueAt).toISOString()}`;
+  return `${conversationId} turn ${turnId || '(none)'} is ${phase}, ${behind} behind${waits}; worker ${holder.worker}`;
+}
+
+function floorOf({ floor }: RunSettings, hits: Hits): Finding[] {
+  const redisKills = hits.faults.get('SIGKILL of Redis') ?? 0;
+  return [
+    ...(hits.total < floor.faults ? [`${hits.total} faults, wanted ${floor.faults}`] : []),
+    ...(redisKills < floor.redisKills ? [`${redisKills} kills of Redis, wanted ${floor.redisKills}`] : []),
+    ...hits.below(floor.hitsPerPhase),
+  ].map((what) => ({ rule: 'not an idle pass', what }));
+}
+
+function countComplaints(complaints: readonly Complaint[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { msg, error } of complaints) {
+    const why = typeof error === 'string' ? error : error?.message;
+    const text = why === undefined ? msg : `${msg}: ${why}`;
+    const name = text.replaceAll(/x[\w-]{21}|\b\d[\d-]*\b|[0-9a-f]{8}-[0-9a-f-]{27}/g, 'N').slice(0, 160);
+    found.set(name, (found.get(name) ?? 0) + 1);
+  }
+  return found;
+}

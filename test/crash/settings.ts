@@ -1,0 +1,89 @@
+import type { Wish } from './load.ts';
+
+/** How big a run is and how hard it is hit. Times in milliseconds. */
+export type RunSettings = {
+  seed: number;
+  conversations: number;
+  messages: number;
+  wishes?: readonly Wish[];
+  workers: number;
+  /** Conversations a worker has at a time. */
+  concurrency: number;
+  /** Whether the order service enforces idempotency keys; without them answers of its are not lost. */
+  keys: 'on' | 'off';
+  /** Longest pause between two messages of a customer. */
+  paceMs: number;
+  /** How long a model takes on average. */
+  modelMs: number;
+  toolTimeoutMs: number;
+  sendTimeoutMs: number;
+  slackMs: number;
+  reconcileEveryMs: number;
+  faults: FaultSettings | 'none';
+  /** What a run must have gone through to count: an idle pass proves nothing. */
+  floor: { faults: number; redisKills: number; hitsPerPhase: number };
+  /** After so long whatever is not answered hangs. */
+  timeLimitMs: number;
+};
+
+export type FaultSettings = {
+  /** Between two faults, at least and at most. */
+  everyMs: readonly [number, number];
+  stopMs: readonly [number, number];
+  blockMs: readonly [number, number];
+  /** How long Redis stays away. */
+  redisDownMs: readonly [number, number];
+  redisKills: number;
+  /** After so many faults of workers it stays quiet, and what is left is answered. */
+  most: number;
+};
+
+const FAULTS: FaultSettings = {
+  everyMs: [300, 500],
+  stopMs: [500, 4_000],
+  blockMs: [2_000, 5_000],
+  redisDownMs: [200, 1_500],
+  redisKills: 5,
+  most: Infinity,
+};
+
+const BASE = {
+  workers: 3,
+  concurrency: 40,
+  keys: 'on',
+  modelMs: 60,
+  // A worker that is stopped for longer sends too late, and the order service refuses it.
+  toolTimeoutMs: 2_000,
+  // Longer than any fault: what a sleeping worker sends after its time cannot be told from a second reply.
+  sendTimeoutMs: 8_000,
+  slackMs: 3_000,
+  reconcileEveryMs: 500,
+} as const;
+
+/** `npm run crash`: minutes. */
+export function fullSize(seed: number): RunSettings {
+  return {
+    ...BASE,
+    seed,
+    conversations: 200,
+    messages: 10,
+    paceMs: 20_000,
+    faults: FAULTS,
+    floor: { faults: 200, redisKills: 3, hitsPerPhase: 10 },
+    timeLimitMs: 900_000,
+  };
+}
+
+/** Part of `npm test`: half a minute. */
+export function smallSize(seed: number): RunSettings {
+  return {
+    ...BASE,
+    seed,
+    conversations: 12,
+    messages: 4,
+    paceMs: 3_000,
+    faults: { ...FAULTS, redisKills: 1, most: 40 },
+    floor: { faults: 20, redisKills: 1, hitsPerPhase: 0 },
+    timeLimitMs: 120_000,
+  };
+}
