@@ -82,9 +82,9 @@ export const turnEventSchema = z.discriminatedUnion('type', [
     type: z.literal('turn_started'),
     at,
     intent: z.string(),
-    owner: z.enum(['agent', 'human']),
+    owner: z.enum(['agent', 'human']).default('agent'),
     /** Where they differ from the defaults; frozen for the life of the turn. */
-    limits: limitsSchema.partial(),
+    limits: limitsSchema.partial().default({}),
   }),
   /** Another claim goes on with the turn; what was open under the earlier claim is undetermined. */
   z.object({ type: z.literal('turn_resumed'), at, epoch: z.number().int() }),

@@ -13,14 +13,6 @@ export const PHASES = [
 ] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Re-reads still to be made of an effect, and how far apart: the delay doubles up to its cap. */
-export const readPlanSchema = z.object({
-  attempts: z.number().int().positive(),
-  backoffMs: z.number().int().nonnegative(),
-  maxBackoffMs: z.number().int().nonnegative(),
-});
-export type ReadPlan = z.infer<typeof readPlanSchema>;
-
 /** Why a turn waits, and what a verification or approval worker needs to know about it. */
 export const parkSchema = z.object({
   /** Counts the parks of the turn from 1; fences verdicts of earlier parks. */
@@ -30,7 +22,6 @@ export const parkSchema = z.object({
   dueAt: z.number().int(),
   callId: z.string().optional(),
   approvalId: z.string().optional(),
-  reads: readPlanSchema.optional(),
 });
 export type Park = z.infer<typeof parkSchema>;
 

@@ -16,6 +16,7 @@ export {
   type TurnState,
 } from './state.ts';
 export { phasesAfter, TRANSITIONS, type LoopPhase } from './transitions.ts';
+export { readPlan } from './waiting.ts';
 export {
   assembleView,
   type HistoryEntry,

@@ -1,4 +1,4 @@
-import type { ApprovalRequest, Park, ReadPlan } from '../contracts/index.ts';
+import type { ApprovalRequest, Park } from '../contracts/index.ts';
 import { hashOfCall } from './check.ts';
 import type { ClaimedTurn, Toolbox } from './ports.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
@@ -22,18 +22,19 @@ export function planPark(kind: Park['kind'], moment: Moment): Park {
     }
     case 'verification': {
       const call = callIn(state, 'verifying');
-      const reads = readPlan(tools, call);
       // Before its validity has passed, a re-read cannot tell that an unanswered call is lost.
       const conclusiveAt = call.effect?.answered === false ? (call.effect.validUntil ?? 0) + 1 : 0;
-      const dueAt = Math.max(at + reads.backoffMs, conclusiveAt);
-      return { number, kind, dueAt, callId: call.id, reads };
+      const dueAt = Math.max(at + readPlan(tools, call).backoffMs, conclusiveAt);
+      return { number, kind, dueAt, callId: call.id };
     }
     default:
       return kind satisfies never;
   }
 }
 
-/** How many re-reads of an effect are left, and how far apart. */
+/** Re-reads still to be made of an effect, and how far apart in milliseconds: the delay doubles up to its cap. */
+export type ReadPlan = { attempts: number; backoffMs: number; maxBackoffMs: number };
+
 export function readPlan(tools: Toolbox, call: CallState): ReadPlan {
   const verify = tools.find(call.tool)?.verify;
   const made = call.effect?.reads.length ?? 0;

@@ -77,7 +77,8 @@ export class Queues {
       parent: { id, queue: parent.queueQualifiedName },
       continueParentOnFailure: true,
       delay: delayMs,
-      attempts: park.reads?.attempts ?? 1_000_000,
+      // The worker knows when it has tried often enough.
+      attempts: 1_000_000,
       backoff: { type: 'custom' },
       stackTraceLimit: 0,
     };

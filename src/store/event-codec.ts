@@ -1,10 +1,18 @@
 import { turnEventSchema, type Observation, type TurnEvent } from '../contracts/index.ts';
 
 /**
- * Events as they lie in Redis: JSON without what an observation only repeats of its event (call id, time) and what is
- * the same in all of them (the trust label). A parked turn is a kilobyte or two; these are a tenth of it.
+ * Events as they lie in Redis: JSON without defaults, without what an observation only repeats of its event (call id,
+ * time) and without what is the same in all of them (the trust label). They are most of what a parked turn costs.
  */
 export function encodeEvent(event: TurnEvent): string {
+  if (event.type === 'turn_started') {
+    const { owner, limits, ...rest } = event;
+    return JSON.stringify({
+      ...rest,
+      ...(owner === 'agent' ? {} : { owner }),
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    });
+  }
   if (event.type === 'call_settled' && event.result.kind === 'ok') {
     const observation = slim(event.result.observation);
     return JSON.stringify({ ...event, result: { ...event.result, observation } });

@@ -111,7 +111,7 @@ export class WorkerHost {
   #giveSign(): void {
     const { store, logger } = this.#options;
     store.beat(this.workerId, BEAT_TTL_MS).catch((error: unknown) => {
-      logger.warn({ error }, 'no sign of life given');
+      logger.warn({ err: error }, 'no sign of life given');
     });
   }
 }

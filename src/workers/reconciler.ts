@@ -31,7 +31,7 @@ export class Reconciler {
       this.#running = this.#running
         .then(() => this.tick())
         .then(() => {})
-        .catch((error: unknown) => logger.warn({ error }, 'reconciler'));
+        .catch((error: unknown) => logger.warn({ err: error }, 'reconciler'));
     }, intervalMs);
   }
 

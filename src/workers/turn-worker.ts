@@ -109,7 +109,7 @@ export class TurnWorker {
         logger.warn({ turnId, conversationId }, 'claim lost');
         return 'done';
       }
-      logger.error({ turnId, conversationId, error }, 'turn stuck');
+      logger.error({ turnId, conversationId, err: error }, 'turn stuck');
       const held = await store.releaseClaim(turn.claim);
       return held === undefined ? 'done' : delay(at, held.until, store.clock());
     }

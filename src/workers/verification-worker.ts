@@ -1,7 +1,7 @@
 import { Worker, type Job } from 'bullmq';
 import type { Logger } from 'pino';
 import { parkedChildSchema, QUEUES, type VerificationRead } from '../contracts/index.ts';
-import { principalOf, type CallState, type Toolbox } from '../loop/index.ts';
+import { principalOf, readPlan, type CallState, type Toolbox } from '../loop/index.ts';
 import type { Store } from '../store/index.ts';
 import { VerificationPendingError } from './errors.ts';
 import { delay } from './settle.ts';
@@ -55,7 +55,7 @@ async function verify(
     principal: principalOf(parked.messages),
   });
   const number = job.attemptsMade + 1;
-  const attempts = parked.park.reads?.attempts ?? 1;
+  const { attempts, backoffMs, maxBackoffMs } = readPlan(tools, call);
   const final = number >= attempts;
   const stored = await store.recordVerdict(waiting, number, read, final);
   logger.info(
@@ -63,7 +63,6 @@ async function verify(
     'verification read',
   );
   if (stored === 'stale' || final || isConclusive(read, call)) return;
-  const { backoffMs = 1_000, maxBackoffMs = 60_000 } = parked.park.reads ?? {};
   const next = Math.min(maxBackoffMs, backoffMs * 2 ** number);
   // Jitter keeps a thousand re-reads that became due together from staying together.
   throw new VerificationPendingError(Math.round(next * (0.9 + Math.random() * 0.2)));

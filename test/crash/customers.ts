@@ -5,6 +5,9 @@ import { ingressConnection, Store } from '../../src/store/index.ts';
 import type { PlannedMessage } from './load.ts';
 import type { Random } from './random.ts';
 
+/** How messages are handed over. `twice`: chance that it is done twice at once; `wakes`: whether anybody is poked. */
+export type Manner = { twice: number; wakes: boolean; slackMs: number };
+
 export type AcceptedMessage = { planned: PlannedMessage; id: string };
 
 /**
@@ -18,8 +21,12 @@ export class Customers {
   retries = 0;
   readonly #store: Store;
   readonly #queues: Queues;
+  readonly #manner: Manner;
+  #closing = false;
 
-  constructor(redisUrl: string, { slackMs }: { slackMs: number }) {
+  constructor(redisUrl: string, manner: Manner) {
+    this.#manner = manner;
+    const { slackMs } = manner;
     const redis = ingressConnection(redisUrl);
     this.#store = new Store({ redis, slackMs });
     this.#queues = new Queues(this.#store);
@@ -34,31 +41,38 @@ export class Customers {
     await Promise.all(conversations.map((messages) => this.#write(messages, paceMs, random.fork())));
   }
 
+  /** Also in the middle of writing. */
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#queues.close().catch(() => {});
     this.#store.redis.disconnect();
   }
 
   async #write(messages: readonly PlannedMessage[], paceMs: number, random: Random): Promise<void> {
     for (const planned of messages) {
+      if (this.#closing) return;
       // Every third comes right behind the one before it.
       if (!random.chance(0.34)) await pause(random.between(0, paceMs));
-      const handOvers = random.chance(0.15) ? ['a', 'b'] : ['a'];
+      const handOvers = random.chance(this.#manner.twice) ? ['a', 'b'] : ['a'];
       const ids = await Promise.all(handOvers.map((delivery) => this.#handOver(planned, delivery)));
       this.accepted.push({ planned, id: ids[0] ?? '' });
     }
   }
 
   async #handOver({ ticket }: PlannedMessage, delivery: string): Promise<string> {
-    for (;;) {
+    while (!this.#closing) {
       try {
         const deliveryId = `${ticket.conversationId}-${ticket.messageId}-${delivery}`;
-        const { id } = await acceptMessage(this.#store, this.#queues, { ...ticket, deliveryId });
+        const message = { ...ticket, deliveryId };
+        const { id } = this.#manner.wakes
+          ? await acceptMessage(this.#store, this.#queues, message)
+          : await this.#store.acceptMessage(message);
         return id;
       } catch {
         this.retries += 1;
         await pause(100);
       }
     }
+    return '';
   }
 }

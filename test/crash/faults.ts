@@ -117,7 +117,7 @@ export class FaultLoop {
       case 'stop': {
         const victim = this.#random.pick(up);
         await this.#count('SIGSTOP, then SIGCONT', victim);
-        return victim.stop(this.#random.between(...stopMs));
+        return victim.stopFor(this.#random.between(...stopMs));
       }
       case 'block': {
         const victim = this.#random.pick(up);

@@ -25,8 +25,10 @@ export type RunResult = {
 
 export type RunHooks = {
   onProgress?: (line: string) => void;
-  /** Faults of a scenario of its own, once everything is up and before anybody writes. */
-  direct?: (stage: Stage) => Promise<void> | void;
+  /** Once everything is up and before anybody writes. */
+  setUp?: (stage: Stage) => Promise<void> | void;
+  /** Faults of a scenario of its own, while everybody writes. The run only counts if it comes to its end. */
+  act?: (stage: Stage) => Promise<void>;
   /** Leaves the logs and data of the run in place. */
   keep?: boolean;
 };
@@ -39,7 +41,7 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
   const stage = await Stage.open(settings, load.orders);
   try {
     await stage.addWorkers(settings);
-    await hooks.direct?.(stage);
+    await hooks.setUp?.(stage);
     const messages = load.conversations.flat();
     const house = new House(stage, messages);
     const customers = new Customers(`redis://127.0.0.1:${stage.toRedis.port}`, settings);
@@ -58,15 +60,17 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
     approvers.start();
     faults?.start();
     const writing = customers.writeAll(load.conversations, settings.paceMs, random.fork());
+    const acting = new Act(hooks.act?.(stage));
     const cameToRest = await house.rest(startedAt + settings.timeLimitMs, hooks.onProgress);
     await faults?.stop();
     const findings: Finding[] = [];
-    if (cameToRest) await writing;
-    else findings.push(...(await house.whatHangs()));
+    if (!cameToRest) findings.push(...(await house.whatHangs()));
     await approvers.close();
     await customers.close();
+    await writing;
     const hits = faults?.hits ?? new Hits();
-    findings.push(...floorOf(settings, hits), ...(await house.leftovers()));
+    findings.push(...acting.findings(), ...floorOf(settings, hits));
+    if (cameToRest) findings.push(...(await house.leftovers()));
     const evidence = await collect(stage, load.conversations, customers, approvers);
     findings.push(...judge(evidence));
     return {
@@ -81,6 +85,22 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
     };
   } finally {
     await stage.close(hooks.keep);
+  }
+}
+
+/** What a scenario does while everybody writes. */
+class Act {
+  #problem: string | undefined = 'what the scenario is about never happened';
+
+  constructor(acting: Promise<void> = Promise.resolve()) {
+    acting.then(
+      () => (this.#problem = undefined),
+      (error: unknown) => (this.#problem = String(error)),
+    );
+  }
+
+  findings(): Finding[] {
+    return this.#problem === undefined ? [] : [{ rule: 'not an idle pass', what: this.#problem }];
   }
 }
 

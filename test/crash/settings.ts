@@ -11,6 +11,10 @@ export type RunSettings = {
   concurrency: number;
   /** Whether the order service enforces idempotency keys; without them answers of its are not lost. */
   keys: 'on' | 'off';
+  /** Chance that a message is handed over twice at once. */
+  twice: number;
+  /** Whether the hand-over pokes; without, only the reconciler wakes anybody. */
+  wakes: boolean;
   /** Longest pause between two messages of a customer. */
   paceMs: number;
   /** How long a model takes on average. */
@@ -48,6 +52,8 @@ const FAULTS: FaultSettings = {
 };
 
 const BASE = {
+  twice: 0.15,
+  wakes: true,
   workers: 3,
   concurrency: 40,
   keys: 'on',
@@ -71,6 +77,23 @@ export function fullSize(seed: number): RunSettings {
     faults: FAULTS,
     floor: { faults: 200, redisKills: 3, hitsPerPhase: 10 },
     timeLimitMs: 900_000,
+  };
+}
+
+/** A handful of messages, no chance: what happens to them is up to the scenario. */
+export function scenarioSize(settings: Partial<RunSettings>): RunSettings {
+  return {
+    ...BASE,
+    seed: 1,
+    twice: 0,
+    workers: 1,
+    conversations: 3,
+    messages: 2,
+    paceMs: 0,
+    faults: 'none',
+    floor: { faults: 0, redisKills: 0, hitsPerPhase: 0 },
+    timeLimitMs: 25_000,
+    ...settings,
   };
 }
 

@@ -62,30 +62,35 @@ export class WorkerProcess {
     await this.#launch();
   }
 
-  /** SIGSTOP for a while. */
-  stop(ms: number): void {
+  /** SIGSTOP, until it is told to go on. */
+  stop(): void {
     this.#child?.kill('SIGSTOP');
-    this.#out('stopped', ms, () => this.#child?.kill('SIGCONT'));
+    this.condition = 'stopped';
+  }
+
+  /** SIGCONT. */
+  goOn(): void {
+    this.#child?.kill('SIGCONT');
+    this.condition = 'up';
+  }
+
+  /** SIGSTOP, and SIGCONT after a while. */
+  stopFor(ms: number): void {
+    this.stop();
+    this.#wakeUp = setTimeout(() => this.goOn(), ms);
   }
 
   /** Keeps the event loop busy for a while. */
   block(ms: number): void {
     this.#child?.send({ blockMs: ms } satisfies Order);
-    this.#out('blocked', ms, () => {});
+    this.condition = 'blocked';
+    this.#wakeUp = setTimeout(() => (this.condition = 'up'), ms);
   }
 
   async close(): Promise<void> {
     await this.#end();
     this.condition = 'closed';
     await Promise.all([this.toRedis.close(), this.toOrders.close()]);
-  }
-
-  #out(condition: 'stopped' | 'blocked', ms: number, then: () => void): void {
-    this.condition = condition;
-    this.#wakeUp = setTimeout(() => {
-      then();
-      this.condition = 'up';
-    }, ms);
   }
 
   /** Starts a process and waits for it; one that ends by itself is counted and replaced. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ticket } from '../support/rig.ts';
+import { broken } from '../support/turn-events.ts';
 import { committing, ended, opened, openStore, transition } from '../support/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -9,7 +10,7 @@ async function answered(options: Parameters<typeof openStore>[0] = {}) {
   const answer = async (conversationId: string): Promise<string> => {
     await opening.store.acceptMessage(ticket({ conversationId }));
     const { claim } = await opening.claim(`test/${conversationId}`);
-    await opening.store.commit(claim, transition(0, opened, ended), committing(claim));
+    await opening.store.commit(claim, transition(0, opened, broken, ended), committing(claim));
     const delivery = await opening.store.claimDelivery(claim.conversationId, 't', 1_000);
     if (delivery.kind !== 'send') throw new Error(delivery.kind);
     await opening.store.settleDelivery(claim.conversationId, delivery.delivery.id, 't', {

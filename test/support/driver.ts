@@ -1,6 +1,6 @@
 import { defineAgent } from '../../src/config/index.ts';
 import type { ToolContract } from '../../src/contracts/index.ts';
-import { runTurn, type Model, type Ports, type TurnStore } from '../../src/loop/index.ts';
+import { readPlan, runTurn, type Model, type Ports, type TurnStore } from '../../src/loop/index.ts';
 import type { Store } from '../../src/store/index.ts';
 import { TurnTrace } from '../../src/telemetry/index.ts';
 import { ToolExecutor, ToolRegistry } from '../../src/tools/index.ts';
@@ -70,7 +70,7 @@ async function wake({ store, clock }: DriverOptions, tools: ToolExecutor, conver
   clock.offsetMs += Math.max(0, park.dueAt - store.clock().now()) + 1;
   const call = calls.find((one) => one.step === 'verifying');
   if (park.kind !== 'verification' || call?.effect === undefined) return;
-  const attempts = park.reads?.attempts ?? 1;
+  const { attempts } = readPlan(tools, call);
   for (let number = 1; number <= attempts; number += 1) {
     const read = await tools.verify(call, {
       operation: call.effect.operation,
