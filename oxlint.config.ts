@@ -27,10 +27,31 @@ function forbid(files: string[], patterns: Restriction[]): OxlintOverride {
   return { files, rules: { 'no-restricted-imports': ['error', { patterns }] } };
 }
 
+const OUTSIDE = ['examples', 'test', 'bench', 'scripts'];
+
+/** What holds before a layer's own rules take its place: for the files directly in src, and for a folder nobody listed. */
+const UNLISTED: OxlintOverride[] = [
+  forbid(
+    ['src/*'],
+    [
+      { regex: `^\\.\\./(${OUTSIDE.join('|')})/`, message: 'src knows nothing outside of it.' },
+      ...Object.entries(HOMES).map(([library, homes]) => ({
+        regex: `^${library}($|/)`,
+        message: `${library} is used in src/${homes.join(' and src/')} only.`,
+      })),
+    ],
+  ),
+  forbid(['src/*/**'], [{ regex: '.', message: 'This folder has no place in LAYERS yet.' }]),
+];
+
 function directionOf(layer: string, index: number): OxlintOverride {
-  const later = [...LAYERS.slice(index + 1), 'examples', 'test', 'bench', 'scripts'].join('|');
+  const later = [...LAYERS.slice(index + 1), ...OUTSIDE].join('|');
   const patterns: Restriction[] = [
     { regex: `^(\\.\\./)+(${later})/`, message: `src/${layer} imports from earlier layers only.` },
+    {
+      regex: '^(\\.\\./)+index\\.ts$',
+      message: 'src/index.ts is for those outside; inside, import from the layer itself.',
+    },
   ];
   for (const [library, homes] of Object.entries(HOMES)) {
     if (homes.includes(layer)) continue;
@@ -93,6 +114,7 @@ export default defineConfig({
     'vitest/valid-expect': ['error', { maxArgs: 2 }],
   },
   overrides: [
+    ...UNLISTED,
     ...LAYERS.map(directionOf),
     {
       files: ['src/contracts/**', 'src/loop/**'],

@@ -9,7 +9,7 @@ import type {
   ToolContract,
 } from '../contracts/index.ts';
 import { ASSURANCES } from '../contracts/index.ts';
-import { actionHash, operationKey } from './identity.ts';
+import { operationKey } from './identity.ts';
 import type { AgentRules, Toolbox } from './ports.ts';
 import type { CallState, TurnState } from './state.ts';
 
@@ -143,12 +143,6 @@ export function formatMoney(amount: number, currency: string): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Digest over a call as its tool understands it: what the ledger tells a repeat from a conflict by. */
-export function hashOfCall({ tool, arguments: args }: CallState, tools: Toolbox): string {
-  const input = tools.find(tool)?.input.safeParse(args);
-  return actionHash(tool, input?.success === true ? input.data : args);
 }
 
 /** The next calls to check: the leading reads together, or one write alone, so that each write sees what came before. */

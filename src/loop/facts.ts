@@ -27,3 +27,10 @@ export function establishedFacts(base: Facts, state: TurnState, tools: Toolbox):
   }
   return facts;
 }
+
+/** The facts that were not known before, or have been read anew. */
+export function newFacts(before: Facts, after: Facts): Facts {
+  return Object.fromEntries(
+    Object.entries(after).filter(([resource, fact]) => before[resource] !== fact),
+  );
+}

@@ -109,8 +109,11 @@ export interface TurnStore {
 
 export type Commit = {
   ending: Ending;
+  /** Ids of the messages of the turn. */
+  answered: readonly string[];
   history: HistoryEntry;
   deliveries: readonly Delivery[];
+  /** What the turn has newly established. */
   facts: Facts;
   handsOver: boolean;
   /** Claim the turn of the next message in the same step, if one waits. */

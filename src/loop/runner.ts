@@ -4,16 +4,16 @@ import type {
   Ending,
   Facts,
   Park,
-  PlannedEffect,
   Requester,
   TurnEvent,
 } from '../contracts/index.ts';
 import { handsOver, limitsBeside, proposalSchema } from '../contracts/index.ts';
-import { callsToCheck, checkCall, hashOfCall, type Passed } from './check.ts';
-import { establishedFacts } from './facts.ts';
+import { callsToCheck, checkCall, type Passed } from './check.ts';
+import { establishedFacts, newFacts } from './facts.ts';
 import { judgeFinish } from './finish.ts';
 import { canonicalJson, digest } from './identity.ts';
 import { OpenTurn } from './open-turn.ts';
+import { reservationOf } from './reservation.ts';
 import {
   HISTORY_SHOWN,
   principalOf,
@@ -22,9 +22,8 @@ import {
   type Ports,
   type Reservation,
   type Signal,
-  type Toolbox,
 } from './ports.ts';
-import { currentCalls, deadlineOf, type CallState } from './state.ts';
+import { currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
 import { deliveriesAtEnd, historyEntry, holdingDelivery } from './voice.ts';
 import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
@@ -84,6 +83,7 @@ export async function runTurn(
 class Runner {
   readonly #turn: OpenTurn;
   readonly #ports: Ports;
+  #established: { state: TurnState; facts: Facts } | undefined;
 
   constructor(turn: OpenTurn, ports: Ports) {
     this.#turn = turn;
@@ -295,9 +295,10 @@ class Runner {
       this.#turn.transition(),
       {
         ending,
+        answered: claimed.messages.map(({ id }) => id),
         history: entry,
         deliveries,
-        facts,
+        facts: newFacts(claimed.facts, facts),
         handsOver: handsOver(ending),
         takeNext,
       },
@@ -319,7 +320,14 @@ class Runner {
   }
 
   #facts(): Facts {
-    return establishedFacts(this.#turn.claimed.facts, this.#turn.state, this.#ports.tools);
+    const { claimed, state } = this.#turn;
+    if (this.#established?.state !== state) {
+      this.#established = {
+        state,
+        facts: establishedFacts(claimed.facts, state, this.#ports.tools),
+      };
+    }
+    return this.#established.facts;
   }
 
   #stop(signal: Signal): void {
@@ -367,23 +375,4 @@ const DEFAULT_TOOL_TIMEOUT_MS = 15_000;
 /** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */
 function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {
   return deliveries.length > 0 && unsettled <= deliveries.length;
-}
-
-function reservationOf(
-  call: CallState,
-  effect: PlannedEffect,
-  tools: Toolbox,
-  validUntil?: number,
-): Reservation {
-  return {
-    operation: effect.operation,
-    tool: call.tool,
-    resource: effect.resource,
-    occurrence: effect.occurrence,
-    actionHash: hashOfCall(call, tools),
-    callId: call.id,
-    arguments: call.arguments,
-    ...(effect.after === undefined ? {} : { after: effect.after }),
-    ...(validUntil === undefined ? {} : { validUntil }),
-  };
 }

@@ -1,6 +1,6 @@
 import type { ApprovalRequest, Park } from '../contracts/index.ts';
-import { hashOfCall } from './check.ts';
 import type { ClaimedTurn, Toolbox } from './ports.ts';
+import { hashOfCall } from './reservation.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
 
 type Moment = { at: number; state: TurnState; claimed: ClaimedTurn; tools: Toolbox };

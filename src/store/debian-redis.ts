@@ -61,11 +61,19 @@ function fetchInto(root: string): void {
     }
     symlinkSync(BINARY, join(unpacked, 'redis-server'));
     cpSync(unpacked, own, { recursive: true, verbatimSymlinks: true });
-    // Whoever comes second keeps the first one's folder.
-    if (!existsSync(root)) renameSync(own, root);
+    keepTheFirst(own, root);
   } finally {
     rmSync(own, { recursive: true, force: true });
     rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Two first starts at the same moment: a rename onto a full folder fails, and then the other one's is as good. */
+function keepTheFirst(own: string, root: string): void {
+  try {
+    renameSync(own, root);
+  } catch (error) {
+    if (!existsSync(join(root, BINARY))) throw error;
   }
 }
 

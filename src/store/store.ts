@@ -280,6 +280,7 @@ export class Store implements TurnStore {
       jsonList(facts),
       commit.handsOver ? '1' : '',
       commit.takeNext ? this.#claimer(claim) : '',
+      commit.answered.map((id) => `${id},`).join(''),
       ...transition.events.map(encodeEvent),
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ApprovalAnswer } from '../../src/store/index.ts';
 import { lookAt, type Onlooker } from './stage.ts';
 
-const LOOK_EVERY_MS = 150;
+const LOOK_EVERY_MS = 1_000;
 
 /** Two people who agree to everything that asks for them, both at once, over connections that lose answers. */
 export class Approvers {
@@ -12,8 +12,8 @@ export class Approvers {
   #closing = false;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(redisUrl: string) {
-    this.#desk = lookAt(redisUrl);
+  constructor(redisUrl: string, { slackMs }: { slackMs: number }) {
+    this.#desk = lookAt(redisUrl, slackMs);
   }
 
   start(): void {

@@ -5,8 +5,15 @@ import { ingressConnection, Store } from '../../src/store/index.ts';
 import type { PlannedMessage } from './load.ts';
 import type { Random } from './random.ts';
 
-/** How messages are handed over. `twice`: chance that it is done twice at once; `wakes`: whether anybody is poked. */
-export type Manner = { twice: number; wakes: boolean; slackMs: number };
+/** How messages are handed over. */
+export type Manner = {
+  /** Chance that it is done twice at once. */
+  twice: number;
+  /** Whether anybody is poked. */
+  wakes: boolean;
+  slackMs: number;
+  mayWrite(message: PlannedMessage): Promise<void>;
+};
 
 export type AcceptedMessage = { planned: PlannedMessage; id: string };
 
@@ -53,6 +60,7 @@ export class Customers {
       if (this.#closing) return;
       // Every third comes right behind the one before it.
       if (!random.chance(0.34)) await pause(random.between(0, paceMs));
+      await this.#manner.mayWrite(planned);
       const handOvers = random.chance(this.#manner.twice) ? ['a', 'b'] : ['a'];
       const ids = await Promise.all(handOvers.map((delivery) => this.#handOver(planned, delivery)));
       this.accepted.push({ planned, id: ids[0] ?? '' });

@@ -1,6 +1,7 @@
 import type { TicketMessage } from '../../src/contracts/index.ts';
 import { conversationIdOf } from '../../src/store/index.ts';
 import type { Random } from './random.ts';
+import type { RunSettings } from './settings.ts';
 
 /**
  * What a customer asks for, and so which ways of the pipeline the message takes: a read; a write that is verified at
@@ -43,15 +44,16 @@ const SOURCE = 'crash';
 
 /** The messages of a run and the orders they are about; a function of the size and the seed. */
 export function planLoad(
-  { conversations, messages, wishes = WISHES }: { conversations: number; messages: number; wishes?: readonly Wish[] },
+  size: Pick<RunSettings, 'conversations' | 'messages' | 'wishes' | 'settleMs'>,
   random: Random,
 ): Load {
+  const { conversations, messages, wishes = WISHES, settleMs } = size;
   const planned = Array.from({ length: conversations }, (_, conversation) =>
     Array.from({ length: messages }, (__, index) =>
       planMessage(conversation + 1, index + 1, random.pick(wishes)),
     ),
   );
-  const orders = planned.flat().map((message) => orderFor(message, random));
+  const orders = planned.flat().map((message) => orderFor(message, random.between(...settleMs)));
   return { conversations: planned, orders };
 }
 
@@ -99,7 +101,7 @@ function effectsOf(wish: Wish, orderId: string): BusinessEffect[] {
   }
 }
 
-function orderFor({ orderId, wish, ticket }: PlannedMessage, random: Random): object {
+function orderFor({ orderId, wish, ticket }: PlannedMessage, settleMs: number): object {
   const delivered = wish.startsWith('refund');
   const now = Date.now();
   return {
@@ -109,8 +111,7 @@ function orderFor({ orderId, wish, ticket }: PlannedMessage, random: Random): ob
     placedAt: new Date(now - 2 * 86_400_000).toISOString(),
     deliveredAt: delivered ? new Date(now - 86_400_000).toISOString() : null,
     total: wish === 'refund' || wish === 'refund-twice' ? SMALL : BIG,
-    // Long enough that the first re-read finds it pending and the turn parks.
-    settleMs: random.between(300, 900),
+    settleMs,
     lines: [
       {
         id: 'line-1',

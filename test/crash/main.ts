@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { playPlanted } from './planted.ts';
 import { describeRun } from './report.ts';
 import { run } from './run.ts';
 import { fullSize, smallSize, type RunSettings } from './settings.ts';
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
   options: {
     seed: { type: 'string' },
     small: { type: 'boolean', default: false },
@@ -13,9 +14,13 @@ const { values } = parseArgs({
     keys: { type: 'string', default: 'both' },
     faults: { type: 'string' },
     keep: { type: 'boolean', default: false },
+    planted: { type: 'boolean', default: false },
     limit: { type: 'string' },
   },
+  allowPositionals: true,
 });
+
+if (values.planted) process.exit((await playPlanted(positionals)) ? 0 : 1);
 
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000_000));
 const size = values.small ? smallSize(seed) : fullSize(seed);

@@ -1,3 +1,4 @@
+import { decodeEvent } from '../../src/store/event-codec.ts';
 import { key } from '../../src/store/keys.ts';
 import type { Onlooker } from './stage.ts';
 
@@ -14,37 +15,45 @@ export const PHASES_HIT = [
 ] as const;
 export type PhaseHit = (typeof PHASES_HIT)[number];
 
-export type Sample = { phase: PhaseHit; workerId: string };
+export type Sample = { conversationId: string; phase: PhaseHit; workerId: string };
 
-/** Where every conversation is right now and which worker had it last. */
+/** Where every conversation is right now and which worker had it last. Nobody had one that nobody wrote to. */
 export async function sample(
-  { redis, store }: Onlooker,
+  onlooker: Onlooker,
   conversationIds: readonly string[],
 ): Promise<Sample[]> {
-  const conversations = await Promise.all(
-    conversationIds.map(async (id) => {
-      const tag = store.tagOf(id);
-      const [turn, workerId, idle] = await redis.hmget(key(tag, 'conv', id), 'turn', 'worker', 'idle');
-      if (workerId === null || workerId === undefined) return [];
-      if (turn === null || turn === undefined) return [{ phase: 'idle', workerId } as const];
-      const [phase, parkDueAt] = await redis.hmget(key(tag, 'turn', turn), 'phase', 'parkDueAt');
-      return [{ phase: hit(phase ?? '', { parked: Boolean(parkDueAt), resumed: idle === '1' }), workerId }];
-    }),
-  );
-  return conversations.flat();
+  const samples = await Promise.all(conversationIds.map((id) => sampleOne(onlooker, id)));
+  return samples.flatMap((one) => one ?? []);
 }
 
-/** A parked turn that is claimed again looks parked until its next step is on record. */
-function hit(phase: string, { parked, resumed }: { parked: boolean; resumed: boolean }): PhaseHit {
-  if (parked && resumed) return 'acting';
-  switch (phase) {
-    case 'awaiting_verification':
-    case 'awaiting_approval':
-      return phase;
-    case 'running_tools':
-    case 'validating_actions':
-      return 'acting';
-    default:
+export async function sampleOne(
+  { redis, store }: Onlooker,
+  conversationId: string,
+): Promise<Sample | undefined> {
+  const tag = store.tagOf(conversationId);
+  const fields = ['turn', 'worker', 'claimSeq'] as const;
+  const [turn, workerId, claimSeq] = await redis.hmget(key(tag, 'conv', conversationId), ...fields);
+  if (workerId === null || workerId === undefined) return undefined;
+  if (turn === null || turn === undefined) return { conversationId, phase: 'idle', workerId };
+  const [last, length] = await Promise.all([
+    redis.lindex(key(tag, 'events', turn), -1),
+    redis.llen(key(tag, 'events', turn)),
+  ]);
+  const phase = phaseAfter(last, length === Number(claimSeq));
+  return { conversationId, phase, workerId };
+}
+
+/** @param fresh the claim at hand has put nothing on record yet */
+function phaseAfter(last: string | null, fresh: boolean): PhaseHit {
+  if (last === null) return 'requesting_model';
+  const event = decodeEvent(last);
+  switch (event.type) {
+    case 'turn_parked':
+      if (fresh || event.park.kind === 'back_off') return 'acting';
+      return event.park.kind === 'approval' ? 'awaiting_approval' : 'awaiting_verification';
+    case 'model_requested':
       return 'requesting_model';
+    default:
+      return 'acting';
   }
 }

@@ -29,6 +29,8 @@ export type RunHooks = {
   setUp?: (stage: Stage) => Promise<void> | void;
   /** Faults of a scenario of its own, while everybody writes. The run only counts if it comes to its end. */
   act?: (stage: Stage) => Promise<void>;
+  /** Keeps a customer waiting before a message. */
+  mayWrite?: (message: PlannedMessage, stage: Stage) => Promise<void>;
   /** Leaves the logs and data of the run in place. */
   keep?: boolean;
 };
@@ -44,8 +46,11 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
     await hooks.setUp?.(stage);
     const messages = load.conversations.flat();
     const house = new House(stage, messages);
-    const customers = new Customers(`redis://127.0.0.1:${stage.toRedis.port}`, settings);
-    const approvers = new Approvers(`redis://127.0.0.1:${stage.toRedis.port}`);
+    const customers = new Customers(`redis://127.0.0.1:${stage.toRedis.port}`, {
+      ...settings,
+      mayWrite: (message) => hooks.mayWrite?.(message, stage) ?? Promise.resolve(),
+    });
+    const approvers = new Approvers(`redis://127.0.0.1:${stage.toRedis.port}`, settings);
     const faults =
       settings.faults === 'none'
         ? undefined
@@ -119,11 +124,16 @@ class House {
   async rest(deadline: number, onProgress: (line: string) => void = () => {}): Promise<boolean> {
     const { redis, store } = this.#stage.onlooker;
     const [tag = ''] = store.tags();
+    const count = (kind: 'ended' | 'due' | 'undelivered') => redis.zcard(key(tag, kind));
     let told = Date.now();
     while (Date.now() < deadline) {
-      const [ended, due] = await Promise.all([redis.zcard(key(tag, 'ended')), redis.zcard(key(tag, 'due'))]);
+      const [ended, due, undelivered] = await Promise.all([
+        count('ended'),
+        count('due'),
+        count('undelivered'),
+      ]);
       this.answered = ended;
-      if (ended >= this.#messages.length && due === 0) return true;
+      if (ended >= this.#messages.length && due + undelivered === 0) return true;
       if (Date.now() - told > 5_000) {
         told = Date.now();
         onProgress(`${ended} of ${this.#messages.length} messages answered`);
@@ -137,11 +147,14 @@ class House {
     const { records, redis, store } = this.#stage.onlooker;
     const [tag = ''] = store.tags();
     const blocked = await records.blocked();
-    const due = await redis.zrange(key(tag, 'due'), '0', '9');
+    const [due, undelivered] = await Promise.all(
+      (['due', 'undelivered'] as const).map((kind) => redis.zrange(key(tag, kind), '0', '9')),
+    );
+    const left = `turns of ${due?.join(', ') || 'nobody'}, texts to ${undelivered?.join(', ') || 'nobody'}`;
     return [
       {
         rule: 'comes to rest',
-        what: `${this.answered} of ${this.#messages.length} messages answered; still to look after: ${due.join(', ')}`,
+        what: `${this.answered} of ${this.#messages.length} messages answered; left: ${left}`,
       },
       ...blocked.slice(0, 10).map((one) => ({ rule: 'comes to rest', what: describe(one) })),
     ];

@@ -1,100 +1,104 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { key } from '../../src/store/keys.ts';
+import type { ScriptName } from '../../src/store/scripts.ts';
 import type { Finding } from './judge.ts';
-import { claimOf, openTurnOf } from './phases.ts';
+import { sampleOne } from './phases.ts';
 import { run, type RunHooks } from './run.ts';
 import { textsOf } from './script-texts.ts';
 import { scenarioSize, type RunSettings } from './settings.ts';
 import type { Stage } from './stage.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
 type Scenario = { settings: Partial<RunSettings> } & RunHooks;
 
 const FIRST = 'crash/c1';
-const REFUNDS = ['POST /orders/1-1/refunds'];
+const ONE_TURN = { conversations: 1, messages: 1 };
+/** A model slow enough that another worker can take its turn over in the middle of an answer. */
+const SLOW_MODEL = { ...ONE_TURN, workers: 2, modelMs: 2_500 };
+const REFUND = 'POST /orders/1-1/refunds';
 
 /**
- * Single faults at a chosen moment: small runs that hit on purpose what the big run hits by chance. Judged by the same
- * judge; the planted faults are caught by them.
+ * Single faults at a chosen moment: small runs that hit on purpose what the big run hits by chance. Same processes, same
+ * judge.
  */
 export const SCENARIOS = {
-  /** Nothing goes wrong at all. */
-  'a quiet day': {
+  'nothing goes wrong': {
     settings: { conversations: 6, wishes: ['cancel-and-refund', 'refund', 'status'], workers: 2 },
   },
 
-  /** The source hands every message over twice at once. */
-  'everything is handed over twice': {
+  'everything is handed over twice at once': {
     settings: { twice: 1, wishes: ['refund'] },
   },
 
-  /** Each script is executed, and the answer of several calls never arrives: the client sends them again. */
+  /** Executed, but nobody is told: the client sends it again. */
   'answers of Redis are lost': {
     settings: { wishes: ['cancel-and-refund', 'refund'], workers: 2, sendTimeoutMs: 1_000 },
-    act: (stage) =>
-      Promise.all(
-        (
-          [
-            'claim-turn',
-            'record-transition',
-            'park-turn',
-            'commit-turn',
-            'record-verdict',
-            'claim-delivery',
-            'settle-delivery',
-          ] as const
-        ).map(async (script) => {
-          const hits = stage.workers.map(({ toRedis }) =>
-            toRedis.when(textsOf(script), 3, (request) => request.loseAnswer()),
-          );
-          await until(() => hits.some((count) => count() > 1));
-        }),
-      ).then(() => {}),
+    act: async (stage) => {
+      const scripts: ScriptName[] = [
+        ...(['claim-turn', 'record-transition', 'park-turn', 'commit-turn'] as const),
+        ...(['record-verdict', 'claim-delivery', 'settle-delivery'] as const),
+      ];
+      const lost = scripts.map((script) => {
+        const counts = stage.workers.map(({ toRedis }) =>
+          toRedis.when(textsOf(script, stage.slackMs), 3, (request) => request.loseAnswer()),
+        );
+        return () => counts.reduce((sum, count) => sum + count(), 0);
+      });
+      await until(() => lost.every((count) => count() > 1));
+    },
   },
 
-  /** A worker falls asleep while the model thinks, another one takes the turn over, and the first one wakes up. */
+  /** Nobody goes on with the next message in the same step, and there is one. */
+  'answers to commits are lost': {
+    settings: { wishes: ['status'], messages: 4, messagesPerWakeUp: 1, sendTimeoutMs: 1_000 },
+    act: async (stage) => {
+      const texts = textsOf('commit-turn', stage.slackMs);
+      const counts = stage.workers.map(({ toRedis }) =>
+        toRedis.when(texts, 6, (request) => request.loseAnswer()),
+      );
+      await until(() => counts.some((count) => count() > 2));
+    },
+  },
+
+  /** A worker sleeps while the model thinks, another one takes the turn over, the first one wakes up. */
   'a worker wakes up too late to act': {
-    settings: { ...ONE_TURN(), wishes: ['refund'], workers: 2, modelMs: 2_500 },
-    act: async (stage) => {
-      const sleeper = await workerOf(stage, await until(() => claimOf(stage.onlooker, FIRST)));
-      await takenOverWhileAsleep(stage, sleeper);
-    },
+    settings: { ...SLOW_MODEL, wishes: ['refund'] },
+    act: async (stage) => takenOver(stage, await holder(stage)),
   },
 
-  /** The same, when nothing is left to do but to end the turn. */
   'a worker wakes up too late to commit': {
-    settings: { ...ONE_TURN(), wishes: ['status'], workers: 2, modelMs: 2_500 },
+    settings: { ...SLOW_MODEL, wishes: ['status'] },
     act: async (stage) => {
-      await until(async () => (await stage.orders.log({ operation: 'get' })).length > 0 || undefined);
-      const sleeper = await workerOf(stage, await until(() => claimOf(stage.onlooker, FIRST)));
-      await takenOverWhileAsleep(stage, sleeper);
+      await until(async () => (await stage.orders.log({ operation: 'get' })).length > 0);
+      await takenOver(stage, await holder(stage));
     },
   },
 
-  /** An operator put an older copy of the data back: the number of the claim comes up a second time. */
-  'a claim has the number of an earlier one': {
-    settings: { ...ONE_TURN(), wishes: ['refund'], workers: 2, modelMs: 2_500 },
+  /** An older copy of the data was put back, and the number of a claim comes up a second time. */
+  'two claims have the same number': {
+    settings: { ...SLOW_MODEL, wishes: ['refund'] },
     act: async (stage) => {
-      const sleeper = await workerOf(stage, await until(() => claimOf(stage.onlooker, FIRST)));
-      sleeper.stop();
-      await forgetClaim(stage);
-      await takenOverWhileAsleep(stage, sleeper);
+      const sleeper = await holder(stage);
+      const { redis, store } = stage.onlooker;
+      await redis.hset(key(store.tagOf(FIRST), 'conv', FIRST), 'epoch', '0', 'token', '');
+      await takenOver(stage, sleeper);
     },
   },
 
-  /** The worker dies between the park on record and the job's move to those that wait. */
+  /** Between the park on record and the job's move to those that wait. */
   'a worker dies right after it parked': {
-    settings: { ...ONE_TURN(), wishes: ['cancel'], workers: 2, settleMs: 9_000 },
+    settings: { ...ONE_TURN, wishes: ['cancel'], workers: 2, settleMs: [9_000, 9_000] },
     act: async (stage) => {
       const parked = stage.workers.map((worker) =>
-        worker.toRedis.when(textsOf('park-turn'), 1, (request) => {
+        worker.toRedis.when(textsOf('park-turn', stage.slackMs), 1, (request) => {
           request.loseAnswer();
-          void pause(20).then(() => worker.kill());
+          killSoon(worker);
         }),
       );
       await until(() => parked.some((count) => count() > 0));
     },
   },
 
-  /** The desk has the text, and the worker is not told. */
   'answers of the desk are lost': {
     settings: { wishes: ['status'], sendTimeoutMs: 1_000 },
     setUp: async (stage) => {
@@ -103,11 +107,10 @@ export const SCENARIOS = {
     },
   },
 
-  /** The model forgets what it did and proposes it again; the order service does not look at keys. */
-  'the model repeats itself': { settings: { keys: 'off', wishes: ['refund-twice'] } },
+  /** Only the ledger stands between the model and a second payment. */
+  'the model proposes a refund again': { settings: { keys: 'off', wishes: ['refund-twice'] } },
 
-  /** The refund is paid, and the worker is not told; the order service does not look at keys. */
-  'an answer of the order service is lost': {
+  'answers of the order service are lost': {
     settings: { keys: 'off', wishes: ['refund'] },
     setUp: async (stage) => {
       const faults = [{ operation: 'refund', kind: 'drop_after', times: 2 }];
@@ -115,38 +118,48 @@ export const SCENARIOS = {
     },
   },
 
-  /** The refund is on its way for longer than it is valid, and arrives after it was sent again. */
+  /** It was given up, and sent again, before it arrives. */
   'a refund arrives after its time': {
-    settings: { ...ONE_TURN(), keys: 'off', wishes: ['refund'], toolTimeoutMs: 1_000 },
-    act: (stage) => heldUp(stage, 3_500),
+    settings: { ...ONE_TURN, keys: 'off', wishes: ['refund'], toolTimeoutMs: 1_000, messages: 2 },
+    // The second message keeps the run going until the refund is there.
+    mayWrite: ({ number }) => (number === 1 ? Promise.resolve() : pause(5_000)),
+    act: async (stage) => {
+      const sent = stage.workers.map(({ toOrders }) =>
+        toOrders.when([REFUND], 1, (request) => request.hold(4_000)),
+      );
+      await until(() => sent.some((count) => count() > 0));
+    },
   },
 
-  /** The worker dies with the refund on its way; it arrives when the next worker has looked already. */
-  'a refund arrives when another worker has the turn': {
-    settings: { ...ONE_TURN(), keys: 'off', wishes: ['refund'], toolTimeoutMs: 9_000, workers: 2 },
+  /** The worker that sent it is dead, and the next one has looked for it already. */
+  'a refund arrives late, within its time': {
+    settings: { ...ONE_TURN, keys: 'off', wishes: ['refund'], toolTimeoutMs: 9_000, workers: 2 },
     act: async (stage) => {
       const sent = stage.workers.map((worker) =>
-        worker.toOrders.when(REFUNDS, 1, (request) => {
+        worker.toOrders.when([REFUND], 1, (request) => {
           request.hold(7_000);
-          void pause(20).then(() => worker.kill());
+          killSoon(worker);
         }),
       );
       await until(() => sent.some((count) => count() > 0));
     },
   },
 
-  /** Everybody's wake-up is lost. */
-  'nobody is poked': { settings: { wakes: false, slackMs: 1_000, wishes: ['status'] } },
+  'every wake-up is lost': {
+    settings: { wakes: false, slackMs: 1_000, wishes: ['status'] },
+  },
 
-  /** A message comes when the last one is answered and its job is not over yet. No reconciler looks for a long time. */
+  /** The one before is answered, its job is not over, and nobody looks after the conversation for a long time. */
   'a message comes in between': {
-    settings: { ...ONE_TURN(), messages: 2, wishes: ['status'], slackMs: 600_000, paceMs: 0 },
-    act: async (stage) => {
-      const held = stage.workers.map(({ toRedis }) =>
-        // What the worker says to BullMQ after the commit.
-        toRedis.when(['{tk0}:deliveries:\r\n'], 1, (request) => request.hold(2_500)),
-      );
-      await until(() => held.some((count) => count() > 0));
+    settings: { ...ONE_TURN, messages: 2, wishes: ['status'], slackMs: 600_000 },
+    mayWrite: async ({ number }, stage) => {
+      if (number === 1) {
+        // What a worker says to BullMQ between the commit and the end of the job.
+        for (const { toRedis } of stage.workers) toRedis.when(['poke'], 1, (one) => one.hold(2_500));
+        return;
+      }
+      const { redis, store } = stage.onlooker;
+      await until(async () => (await redis.zcard(key(store.tagOf(FIRST), 'ended'))) > 0);
     },
   },
 } as const satisfies Record<string, Scenario>;
@@ -157,4 +170,32 @@ export async function play(name: ScenarioName): Promise<Finding[]> {
   const { settings, ...hooks }: Scenario = SCENARIOS[name];
   const { findings } = await run(scenarioSize(settings), hooks);
   return findings;
+}
+
+// --- parts ------------------------------------------------------------------------------------------------------------
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await pause(20);
+}
+
+/** The worker that has the first conversation, as soon as one has it. */
+async function holder({ onlooker, workers }: Stage, besides?: WorkerProcess): Promise<WorkerProcess> {
+  for (;;) {
+    const workerId = (await sampleOne(onlooker, FIRST))?.workerId;
+    const found = workers.find((worker) => worker.workerId === workerId);
+    if (found !== undefined && found !== besides) return found;
+    await pause(20);
+  }
+}
+
+/** Puts a worker to sleep until another one has its turn, and wakes it up at once. */
+async function takenOver(stage: Stage, sleeper: WorkerProcess): Promise<void> {
+  sleeper.stop();
+  await holder(stage, sleeper);
+  sleeper.goOn();
+}
+
+/** After what it is sending has left. */
+function killSoon(worker: WorkerProcess): void {
+  void pause(20).then(() => worker.kill());
 }

@@ -1,20 +1,21 @@
 import { hash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { loadScripts, type ScriptName } from '../../src/store/scripts.ts';
+import { Store } from '../../src/store/index.ts';
+import type { ScriptName } from '../../src/store/scripts.ts';
 
-/** What a request that runs one of our scripts looks like on the wire: its digest, or its text when Redis is new to it. */
-export function textsOf(script: ScriptName): string[] {
-  const lua = SOURCES.get(`tk:${script}`);
-  if (lua === undefined) throw new RangeError(`there is no script ${script}`);
+/**
+ * What a request that runs one of our scripts looks like on the wire: its digest, or its text when Redis is new to it.
+ *
+ * @param slackMs of the store that sends it; a constant in the script
+ */
+export function textsOf(script: ScriptName, slackMs: number): string[] {
+  let lua = '';
+  const redis = {
+    defineCommand(command: string, definition: { lua: string }) {
+      if (command === `tk:${script}`) lua = definition.lua;
+      Reflect.set(redis, command, () => Promise.resolve());
+    },
+  };
+  new Store({ redis: redis as unknown as Redis, slackMs });
   return [hash('sha1', lua, 'hex'), lua];
 }
-
-const SOURCES = new Map<string, string>();
-loadScripts(
-  new Proxy({} as Redis, {
-    get: (_, name) =>
-      name === 'defineCommand'
-        ? (command: string, { lua }: { lua: string }) => SOURCES.set(command, lua)
-        : () => Promise.resolve(),
-  }),
-);

@@ -9,6 +9,8 @@ export type RunSettings = {
   workers: number;
   /** Conversations a worker has at a time. */
   concurrency: number;
+  /** Messages it answers before the next conversation comes. */
+  messagesPerWakeUp: number;
   /** Whether the order service enforces idempotency keys; without them answers of its are not lost. */
   keys: 'on' | 'off';
   /** Chance that a message is handed over twice at once. */
@@ -17,6 +19,8 @@ export type RunSettings = {
   wakes: boolean;
   /** Longest pause between two messages of a customer. */
   paceMs: number;
+  /** How long a cancellation takes. Long enough that the first re-read finds it pending and the turn parks. */
+  settleMs: readonly [number, number];
   /** How long a model takes on average. */
   modelMs: number;
   toolTimeoutMs: number;
@@ -56,8 +60,10 @@ const BASE = {
   wakes: true,
   workers: 3,
   concurrency: 40,
+  messagesPerWakeUp: 10,
   keys: 'on',
   modelMs: 60,
+  settleMs: [300, 900],
   // A worker that is stopped for longer sends too late, and the order service refuses it.
   toolTimeoutMs: 2_000,
   // Longer than any fault: what a sleeping worker sends after its time cannot be told from a second reply.

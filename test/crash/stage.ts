@@ -23,20 +23,28 @@ export class Stage {
   /** The way of the customers and approvers to Redis. */
   readonly toRedis: TcpProxy;
   readonly onlooker: Onlooker;
+  readonly slackMs: number;
   readonly workers: WorkerProcess[] = [];
   readonly #services: LaunchedService[];
 
-  private constructor(parts: Pick<Stage, 'guard' | 'redis' | 'toRedis'>, services: [LaunchedService, LaunchedService]) {
+  private constructor(
+    parts: Pick<Stage, 'guard' | 'redis' | 'toRedis' | 'slackMs'>,
+    services: [LaunchedService, LaunchedService],
+  ) {
     this.guard = parts.guard;
     this.redis = parts.redis;
     this.toRedis = parts.toRedis;
     this.#services = services;
     this.orders = new ServiceClient(services[0].url);
     this.desk = new ServiceClient(services[1].url);
-    this.onlooker = lookAt(parts.redis.url);
+    this.onlooker = lookAt(parts.redis.url, parts.slackMs);
+    this.slackMs = parts.slackMs;
   }
 
-  static async open(settings: Pick<RunSettings, 'keys'>, orders: readonly object[]): Promise<Stage> {
+  static async open(
+    { keys, slackMs }: Pick<RunSettings, 'keys' | 'slackMs'>,
+    orders: readonly object[],
+  ): Promise<Stage> {
     const guard = new Guard();
     const redis = await RedisProcess.start(guard.path('redis'));
     const toRedis = await TcpProxy.start(redis.port);
@@ -44,8 +52,8 @@ export class Stage {
       launch(guard, 'order-service'),
       launch(guard, 'ticket-desk'),
     ]);
-    const stage = new Stage({ guard, redis, toRedis }, services);
-    await stage.orders.post('/admin/settings', { idempotency: settings.keys });
+    const stage = new Stage({ guard, redis, toRedis, slackMs }, services);
+    await stage.orders.post('/admin/settings', { idempotency: keys });
     await stage.orders.post('/admin/orders', { orders });
     return stage;
   }
@@ -69,6 +77,7 @@ export class Stage {
         RECONCILE_EVERY_MS: String(settings.reconcileEveryMs),
         MODEL_MS: String(settings.modelMs),
         CONCURRENCY: String(settings.concurrency),
+        MESSAGES_PER_WAKE_UP: String(settings.messagesPerWakeUp),
         // A worker is started again and again: its code is compiled once.
         NODE_COMPILE_CACHE: this.guard.path('compiled'),
       },
@@ -91,9 +100,9 @@ export class Stage {
   }
 }
 
-export function lookAt(redisUrl: string): Onlooker {
+export function lookAt(redisUrl: string, slackMs: number): Onlooker {
   const redis = connect(redisUrl);
-  const store = new Store({ redis });
+  const store = new Store({ redis, slackMs });
   return { redis, store, queues: new Queues(store), records: new Records(store) };
 }
 

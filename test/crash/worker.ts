@@ -29,6 +29,7 @@ const settings = z
     MODEL_MS: z.coerce.number(),
     /** Conversations at a time. */
     CONCURRENCY: z.coerce.number(),
+    MESSAGES_PER_WAKE_UP: z.coerce.number(),
   })
   .parse(process.env);
 
@@ -82,5 +83,6 @@ const { workerId } = await turnkeeper.startWorkers({
   reconcileEveryMs: settings.RECONCILE_EVERY_MS,
   sendTimeoutMs: settings.SEND_TIMEOUT_MS,
   concurrency: settings.CONCURRENCY,
+  messagesPerWakeUp: settings.MESSAGES_PER_WAKE_UP,
 });
 process.send?.({ workerId });

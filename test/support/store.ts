@@ -5,6 +5,9 @@ import type { Claim, ClaimedTurn, Commit, Reservation, Transition } from '../../
 import { connect, Store, type StoreOptions } from '../../src/store/index.ts';
 import { Records } from '../../src/store/records.ts';
 
+/** Ids of the messages of the turns claimed here. */
+const messagesOf = new Map<string, string[]>();
+
 /** A store on the real Redis of the run, under a prefix of its own, with a clock that a test may move. */
 export async function openStore(options: Partial<Omit<StoreOptions, 'redis'>> = {}) {
   const redis = connect(inject('redisUrl'));
@@ -18,6 +21,10 @@ export async function openStore(options: Partial<Omit<StoreOptions, 'redis'>> = 
   const claim = async (conversationId = 'test/c1', jobId = 'job1'): Promise<ClaimedTurn> => {
     const reply = await store.claimTurn(conversationId, { jobId, workerId: 'w1' });
     if (reply.kind !== 'claimed') throw new Error(`not claimed: ${reply.kind}`);
+    messagesOf.set(
+      reply.turn.claim.turnId,
+      reply.turn.messages.map(({ id }) => id),
+    );
     return reply.turn;
   };
   return { store, redis, records: new Records(store), clock, prefix, claim };
@@ -45,6 +52,7 @@ export const ended: TurnEvent = {
 export function committing(claim: Claim, overrides: Partial<Commit> = {}): Commit {
   return {
     ending: { outcome: 'completed', reason: 'replied' },
+    answered: messagesOf.get(claim.turnId) ?? [],
     history: { kind: 'turn', turnId: claim.turnId, customer: ['hi'], rounds: [], reply: 'yo' },
     deliveries: [{ id: `d-${claim.turnId}`, kind: 'reply', text: 'yo', turnId: claim.turnId }],
     facts: {},

@@ -4,7 +4,7 @@
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms  6 moves, JSON or ''  7 outcome  8 reason
 --       9 history entry, JSON  10 deliveries, JSON [{id, record}] or ''  11 facts, JSON [resource, fact JSON, ...] or ''
 --       12 '1' if it hands over to people  13 claimer of the next turn, JSON as in claim-turn, or ''
---       14.. events, JSON each
+--       14 ids of the answered messages, each followed by a comma  15.. events, JSON each
 -- Returns {'committed', messages still waiting, unsettled deliveries, claim of the next turn or {}} | {'lost-claim'}
 -- Invariants: the messages leave the mailbox with the outcome that answers them, never before; a repeat changes nothing.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
@@ -23,22 +23,20 @@ if state[1] ~= token then
   end
   return { 'lost-claim' }
 end
-if not append(turn, seq, 14) then
+if not append(turn, seq, 15) then
   return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', outbox), {} }
 end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 
-local head = redis.call('HMGET', record, 'messages', 'approval')
 local answered = {}
-for _ = 1, tonumber(head[1]) do
-  local json = redis.call('LPOP', mail)
-  answered[#answered + 1] = json
-  redis.call('SET', key('msg', cjson.decode(json).id), turn, 'PX', KEEP.claimsMs)
+for message in string.gmatch(ARGV[14], '[^,]+') do
+  answered[#answered + 1] = redis.call('LPOP', mail)
+  redis.call('SET', key('msg', message), turn, 'PX', KEEP.claimsMs)
 end
 redis.call('HSET', record, 'outcome', ARGV[7], 'reason', ARGV[8], 'endedAt', now, 'parkDueAt', '',
   'answered', '[' .. table.concat(answered, ',') .. ']')
 redis.call('ZADD', key('ended'), now, turn)
-local approval = head[2]
+local approval = redis.call('HGET', record, 'approval')
 if approval and approval ~= '' then
   if redis.call('HGET', key('approval', approval), 'status') == 'pending' then
     redis.call('HSET', key('approval', approval), 'status', 'cancelled', 'by', 'turn ended', 'comment', '',

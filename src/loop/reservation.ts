@@ -1,0 +1,30 @@
+import type { PlannedEffect } from '../contracts/index.ts';
+import { actionHash } from './identity.ts';
+import type { Reservation, Toolbox } from './ports.ts';
+import type { CallState } from './state.ts';
+
+/** The ledger row of a write that is about to be sent. */
+export function reservationOf(
+  call: CallState,
+  effect: PlannedEffect,
+  tools: Toolbox,
+  validUntil?: number,
+): Reservation {
+  return {
+    operation: effect.operation,
+    tool: call.tool,
+    resource: effect.resource,
+    occurrence: effect.occurrence,
+    actionHash: hashOfCall(call, tools),
+    callId: call.id,
+    arguments: call.arguments,
+    ...(effect.after === undefined ? {} : { after: effect.after }),
+    ...(validUntil === undefined ? {} : { validUntil }),
+  };
+}
+
+/** Digest over a call as its tool understands it: what the ledger tells a repeat from a conflict by. */
+export function hashOfCall({ tool, arguments: args }: CallState, tools: Toolbox): string {
+  const input = tools.find(tool)?.input.safeParse(args);
+  return actionHash(tool, input?.success === true ? input.data : args);
+}
