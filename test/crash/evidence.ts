@@ -9,7 +9,12 @@ import type { PlannedMessage } from './load.ts';
 import type { Stage } from './stage.ts';
 
 /** What a worker complained about. */
-export type Complaint = { msg: string; error?: string | { message?: string } };
+export type Complaint = { msg: string; err?: { message?: string }; error?: string };
+
+/** Why, as far as the worker could tell. */
+export function reasonOf({ err, error }: Complaint): string | undefined {
+  return err?.message ?? error;
+}
 
 /** All that a run is judged by: the logs of the two services, the store, and what the callers were told. */
 export type Evidence = {

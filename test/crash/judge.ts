@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../examples/technova/service/event-log.ts';
 import { digest } from '../../src/loop/index.ts';
 import type { TurnRecord } from '../../src/store/records.ts';
-import type { Evidence } from './evidence.ts';
+import { reasonOf, type Evidence } from './evidence.ts';
 import type { PlannedMessage } from './load.ts';
 
 /** A broken promise: which rule, and what shows it. */
@@ -221,8 +221,8 @@ function oneDecision({ approvals }: Evidence, add: Add): void {
 
 /** The record's own alarm: somebody wrote whose claim had been taken over. */
 function oneWriter({ complaints }: Evidence, add: Add): void {
-  for (const { error } of complaints) {
-    const why = typeof error === 'string' ? error : error?.message;
+  for (const complaint of complaints) {
+    const why = reasonOf(complaint);
     if (why?.includes('TK_SEQ')) add(why);
   }
 }

@@ -67,7 +67,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: 'src/producers/queues.ts',
     find: "digest('park', turnId, String(park))",
     replace: "digest('park', String(park))",
-    scenario: 'nothing goes wrong',
+    scenario: 'cancellations take their time',
   },
   {
     name: 'a text is sent again without a look',

@@ -1,6 +1,6 @@
 import type { ProposalInput } from '../../src/contracts/index.ts';
 import type { View, ViewResult } from '../../src/loop/index.ts';
-import { replyTo, type Wish } from './load.ts';
+import { PARTS, replyTo, type Wish } from './load.ts';
 
 type Step = { tool: string; arguments: { orderId: string; [name: string]: unknown } };
 
@@ -32,7 +32,7 @@ export function policy(view: View): ProposalInput {
 /** The runtime says that it did not happen and may be tried again. */
 function mayAskAgain({ result }: ViewResult): boolean {
   return (
-    (result.kind === 'failed' && (result.transient || result.code === 'no_answer')) ||
+    (result.kind === 'failed' && result.transient) ||
     (result.kind === 'rejected' && result.check === 'approval')
   );
 }
@@ -42,7 +42,7 @@ function stepsOf(wish: Wish, orderId: string, view: View): Step[] {
   const cancel: Step = { tool: 'cancel_order', arguments: { orderId } };
   const refund = (reason: 'defect' | 'cancellation'): Step => ({
     tool: 'refund',
-    arguments: { orderId, amount: totalOf(view, orderId), reason },
+    arguments: { orderId, amount: totalOf(view, orderId) / PARTS, reason },
   });
   switch (wish) {
     case 'status':

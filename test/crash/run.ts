@@ -4,7 +4,7 @@ import { key } from '../../src/store/keys.ts';
 import type { Blocked } from '../../src/store/records.ts';
 import { Approvers } from './approvers.ts';
 import { Customers } from './customers.ts';
-import { collect, type Complaint } from './evidence.ts';
+import { collect, reasonOf, type Complaint } from './evidence.ts';
 import { FaultLoop, Hits } from './faults.ts';
 import { judge, type Finding } from './judge.ts';
 import { planLoad, type PlannedMessage } from './load.ts';
@@ -197,9 +197,9 @@ function floorOf({ floor }: RunSettings, hits: Hits): Finding[] {
 
 function countComplaints(complaints: readonly Complaint[]): Map<string, number> {
   const found = new Map<string, number>();
-  for (const { msg, error } of complaints) {
-    const why = typeof error === 'string' ? error : error?.message;
-    const text = why === undefined ? msg : `${msg}: ${why}`;
+  for (const complaint of complaints) {
+    const why = reasonOf(complaint);
+    const text = why === undefined ? complaint.msg : `${complaint.msg}: ${why}`;
     const name = text.replaceAll(/x[\w-]{21}|\b\d[\d-]*\b|[0-9a-f]{8}-[0-9a-f-]{27}/g, 'N').slice(0, 160);
     found.set(name, (found.get(name) ?? 0) + 1);
   }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { key } from '../../src/store/keys.ts';
 import type { ScriptName } from '../../src/store/scripts.ts';
+import type { Request } from '../support/tcp-proxy.ts';
 import type { Finding } from './judge.ts';
 import { sampleOne } from './phases.ts';
 import { run, type RunHooks } from './run.ts';
@@ -14,7 +15,7 @@ type Scenario = { settings: Partial<RunSettings> } & RunHooks;
 const FIRST = 'crash/c1';
 const ONE_TURN = { conversations: 1, messages: 1 };
 /** A model slow enough that another worker can take its turn over in the middle of an answer. */
-const SLOW_MODEL = { ...ONE_TURN, workers: 2, modelMs: 2_500 };
+const SLOW_MODEL = { ...ONE_TURN, workers: 2, modelMs: 2_500, keys: 'off' } as const;
 const REFUND = 'POST /orders/1-1/refunds';
 
 /**
@@ -23,7 +24,12 @@ const REFUND = 'POST /orders/1-1/refunds';
  */
 export const SCENARIOS = {
   'nothing goes wrong': {
-    settings: { conversations: 6, wishes: ['cancel-and-refund', 'refund', 'status'], workers: 2 },
+    settings: { conversations: 6, messages: 3, workers: 2 },
+  },
+
+  /** Far longer than a few looks take. */
+  'cancellations take their time': {
+    settings: { conversations: 4, messages: 1, wishes: ['cancel'], settleMs: [5_000, 6_000] },
   },
 
   'everything is handed over twice at once': {
@@ -89,13 +95,10 @@ export const SCENARIOS = {
   'a worker dies right after it parked': {
     settings: { ...ONE_TURN, wishes: ['cancel'], workers: 2, settleMs: [9_000, 9_000] },
     act: async (stage) => {
-      const parked = stage.workers.map((worker) =>
-        worker.toRedis.when(textsOf('park-turn', stage.slackMs), 1, (request) => {
-          request.loseAnswer();
-          killSoon(worker);
-        }),
-      );
-      await until(() => parked.some((count) => count() > 0));
+      await first(stage, 'toRedis', textsOf('park-turn', stage.slackMs), (request, worker) => {
+        request.loseAnswer();
+        killSoon(worker);
+      });
     },
   },
 
@@ -124,10 +127,7 @@ export const SCENARIOS = {
     // The second message keeps the run going until the refund is there.
     mayWrite: ({ number }) => (number === 1 ? Promise.resolve() : pause(5_000)),
     act: async (stage) => {
-      const sent = stage.workers.map(({ toOrders }) =>
-        toOrders.when([REFUND], 1, (request) => request.hold(4_000)),
-      );
-      await until(() => sent.some((count) => count() > 0));
+      await first(stage, 'toOrders', [REFUND], (request) => request.hold(4_000));
     },
   },
 
@@ -135,13 +135,10 @@ export const SCENARIOS = {
   'a refund arrives late, within its time': {
     settings: { ...ONE_TURN, keys: 'off', wishes: ['refund'], toolTimeoutMs: 9_000, workers: 2 },
     act: async (stage) => {
-      const sent = stage.workers.map((worker) =>
-        worker.toOrders.when([REFUND], 1, (request) => {
-          request.hold(7_000);
-          killSoon(worker);
-        }),
-      );
-      await until(() => sent.some((count) => count() > 0));
+      await first(stage, 'toOrders', [REFUND], (request, worker) => {
+        request.hold(7_000);
+        killSoon(worker);
+      });
     },
   },
 
@@ -176,6 +173,23 @@ export async function play(name: ScenarioName): Promise<Finding[]> {
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await pause(20);
+}
+
+/** Does something to the first request of any worker that contain one of `texts`; resolves when it is done. */
+async function first(
+  { workers }: Stage,
+  way: 'toRedis' | 'toOrders',
+  texts: readonly string[],
+  act: (request: Request, worker: WorkerProcess) => void,
+): Promise<void> {
+  let done = false;
+  for (const worker of workers) {
+    worker[way].when(texts, 1, (request) => {
+      if (!done) act(request, worker);
+      done = true;
+    });
+  }
+  await until(() => done);
 }
 
 /** The worker that has the first conversation, as soon as one has it. */

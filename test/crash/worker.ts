@@ -75,7 +75,7 @@ const turnkeeper = await createTurnkeeper({
   redisUrl: settings.REDIS_URL,
   slackMs: settings.SLACK_MS,
   logger: pino(
-    { level: 'warn', serializers: { error: pino.stdSerializers.err } },
+    { level: 'warn' },
     pino.destination({ dest: settings.WORKER_LOG, sync: true, append: true }),
   ),
 });
