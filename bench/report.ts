@@ -34,7 +34,8 @@ export function reportOf(measured: Measured): Report {
       return { name, turnsPerSecond: rounded(perSecond, 0), ratioToRaw: rounded(ratioToRaw, 3) };
     }),
     latency: roundedAll(latency, 2),
-    roundTripsPerReadTurn: rounded(roundTrips.busy.perTurn, 2),
+    // The edges of the stretch that is counted are worth a few hundredths.
+    roundTripsPerReadTurn: rounded(roundTrips.busy.perTurn, 1),
     bytesPerParkedTurn: parkedMemory.bytesPerTurn,
     backlog: roundedAll(backlog, 0),
     recovery: roundedAll(recovery, 0),

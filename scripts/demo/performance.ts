@@ -2,7 +2,7 @@ import type { Ticket } from '../../examples/technova/agent/fixtures.ts';
 import type { World } from '../../examples/technova/order-service/world.ts';
 import type { Output } from '../../src/cli/output.ts';
 import { traceOf, type Trace } from '../../src/cli/trace.ts';
-import { count, duration, iso } from '../../src/cli/wording.ts';
+import { count, iso } from '../../src/cli/wording.ts';
 import { compare, contradictions, type Comparison } from './compare.ts';
 import type { Household } from './household.ts';
 import { Play } from './play.ts';

@@ -32,7 +32,10 @@ export const ticketMessageSchema = z.object({
   conversationId: identifier,
   /** The message, in the words of the source. Unique within the conversation. */
   messageId: identifier,
-  /** One try of the source to hand the message over. A retry may carry another one. */
+  /**
+   * One hand-over of the source: what comes under a known one is known. A retry may carry the same one or another;
+   * the messages of a payload that holds several need one each.
+   */
   deliveryId: identifier.optional(),
   text: z.string().transform(cut),
   requester: requesterSchema,

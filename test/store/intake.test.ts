@@ -27,6 +27,18 @@ test('[P1] a message is in the mailbox once, however often and under whatever de
   ).toBe(0);
 });
 
+test('a hand-over that was taken is known, also if its message comes under another id', async () => {
+  const { store, claim } = await openStore();
+  await store.acceptMessage(ticket({ messageId: 'hash-of-body-1', deliveryId: 'd1' }));
+
+  const again = await store.acceptMessage(
+    ticket({ messageId: 'hash-of-body-2', deliveryId: 'd1' }),
+  );
+
+  expect(again.kind).toBe('known');
+  expect((await claim()).messages).toHaveLength(1);
+});
+
 test('a late twin of an answered message is told which turn answered it', async () => {
   const { store, claim } = await openStore();
   const message = ticket({ messageId: 'm1' });

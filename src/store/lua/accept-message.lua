@@ -3,9 +3,11 @@
 -- ARGV  1 conversation  2 message id (digest)  3 delivery claim (digest, '' if the source has none)
 --       4 message JSON without acceptedAt  5 clock offset in ms  6 external conversation id, '' if ours names it already
 -- Returns {'accepted', messages in the mailbox} | {'known', turn id or ''}
--- Invariant: a message id is in a mailbox at most once, whatever is delivered how often.
+-- Invariant: a message id is in a mailbox at most once, whatever is delivered how often; a hand-over is taken once.
 local conversation, message, delivery, json, external = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 
+local delivered = delivery ~= '' and redis.call('GET', key('recv', delivery))
+if delivered then return { 'known', redis.call('GET', key('msg', delivered)) or '' } end
 if delivery ~= '' then redis.call('SET', key('recv', delivery), message, 'PX', KEEP.claimsMs) end
 local known = redis.call('GET', key('msg', message))
 if known then return { 'known', known } end
