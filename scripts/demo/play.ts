@@ -20,7 +20,7 @@ export class Play {
   readonly #ended = new Set<string>();
   readonly #answered = new Set<string>();
   /** Conversations in which somebody waits for a person on purpose. */
-  readonly #waiting = new Set<string>();
+  #waiting: ReadonlySet<string> = new Set();
 
   constructor(stage: Stage, tickets: readonly Ticket[]) {
     this.#stage = stage;
@@ -62,20 +62,22 @@ export class Play {
   }
 
   async #answerRequests(say: Say, unanswered: string | undefined): Promise<void> {
+    const waiting = new Set<string>();
     for (const approval of await this.#stage.records.pendingApprovals()) {
       const ticket = this.#tickets.get(approval.conversationId);
       if (ticket === undefined || this.#answered.has(approval.id)) continue;
       if (ticket.approval === undefined || ticket.id === unanswered) {
-        if (!this.#waiting.has(approval.conversationId))
+        waiting.add(approval.conversationId);
+        if (!this.#waiting.has(approval.conversationId)) {
           say(`${ticket.id.padEnd(26)} waits for a person`);
-        this.#waiting.add(approval.conversationId);
+        }
         continue;
       }
-      this.#waiting.delete(approval.conversationId);
       this.#answered.add(approval.id);
       await answer(this.#stage.settings, approval.id, ticket.approval);
       say(`${ticket.id.padEnd(26)} ${ticket.approval} by ${OPERATOR}`);
     }
+    this.#waiting = waiting;
   }
 
   async #isAtRest(conversationId: string): Promise<boolean> {

@@ -45,7 +45,9 @@ export class Customers {
     random: Random,
   ): Promise<void> {
     await once(this.#store.redis, 'ready');
-    await Promise.all(conversations.map((messages) => this.#write(messages, paceMs, random.fork())));
+    await Promise.all(
+      conversations.map((messages) => this.#write(messages, paceMs, random.fork())),
+    );
   }
 
   /** Also in the middle of writing. */

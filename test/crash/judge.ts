@@ -125,13 +125,15 @@ function oneReply({ turns, deskLog }: Evidence, add: Add): void {
 /** The world holds what the customers asked for, each once. */
 function everyEffectOnce({ planned, orderLog }: Evidence, add: Add): void {
   const wanted = planned.flat().flatMap(({ effects }) => effects.map(effectName));
-  const done = orderLog.filter(({ kind }) => kind === 'effect').map((entry) =>
-    effectName({
-      operation: String(entry['operation']),
-      orderId: String(entry['orderId']),
-      amount: Number(entry['amount'] ?? 0),
-    }),
-  );
+  const done = orderLog
+    .filter(({ kind }) => kind === 'effect')
+    .map((entry) =>
+      effectName({
+        operation: String(entry['operation']),
+        orderId: String(entry['orderId']),
+        amount: Number(entry['amount'] ?? 0),
+      }),
+    );
   for (const [name, times] of counts(done)) {
     if (times > 1) add(`${name} was done ${times} times`);
     if (!wanted.includes(name)) add(`${name} was done, nobody had asked for it`);
@@ -156,9 +158,11 @@ function oneKeyPerEffect({ orderLog }: Evidence, add: Add): void {
     }
   }
   for (const [name, used] of keys) {
-    if (used.size !== 1 || used.has('null')) add(`${name} was sent with keys ${[...used].join(', ')}`);
+    if (used.size !== 1 || used.has('null'))
+      add(`${name} was sent with keys ${[...used].join(', ')}`);
   }
-  for (const [sent, times] of effects) if (times > 1) add(`key ${sent} stands for ${times} effects`);
+  for (const [sent, times] of effects)
+    if (times > 1) add(`key ${sent} stands for ${times} effects`);
 }
 
 /** An effect happens while the turn that wants it is open. */
@@ -212,7 +216,9 @@ function ledgerVerified({ ledger, planned, orderLog }: Evidence, add: Add): void
 /** Whoever decided first is who everybody is told. */
 function oneDecision({ approvals }: Evidence, add: Add): void {
   for (const [id, answers] of approvals) {
-    const told = new Set(answers.map((one) => ('by' in one ? `${one.status} by ${one.by}` : one.kind)));
+    const told = new Set(
+      answers.map((one) => ('by' in one ? `${one.status} by ${one.by}` : one.kind)),
+    );
     if (told.size > 1) add(`approval ${id} was ${[...told].join(' and ')}`);
     const firsts = answers.filter(({ kind }) => kind === 'decided').length;
     if (firsts > 1) add(`approval ${id} was decided ${firsts} times`);
@@ -234,7 +240,9 @@ function noWorkerEnds({ endedByThemselves }: Evidence, add: Add): void {
 // --- parts ------------------------------------------------------------------------------------------------------------
 
 function byConversation(turns: readonly TurnRecord[]): Map<string, TurnRecord[]> {
-  const inOrder = turns.toSorted((a, b) => a.startedAt - b.startedAt || (a.endedAt ?? Infinity) - (b.endedAt ?? Infinity));
+  const inOrder = turns.toSorted(
+    (a, b) => a.startedAt - b.startedAt || (a.endedAt ?? Infinity) - (b.endedAt ?? Infinity),
+  );
   return Map.groupBy(inOrder, ({ conversationId }) => conversationId);
 }
 
@@ -245,7 +253,9 @@ function plannedOf({ planned }: Evidence, conversationId: string): readonly Plan
 /** In the order in which the desk got them. */
 function repliesOf({ turns, deskLog }: Evidence): LogEntry[] {
   const references = new Set(turns.map(({ turnId }) => digest('delivery', turnId, 'reply')));
-  return deskLog.filter(({ kind, reference }) => kind === 'effect' && references.has(String(reference)));
+  return deskLog.filter(
+    ({ kind, reference }) => kind === 'effect' && references.has(String(reference)),
+  );
 }
 
 function effectsWithTurns({ planned, turns, orderLog }: Evidence) {

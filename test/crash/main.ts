@@ -30,7 +30,9 @@ const settings: RunSettings = {
   ...(values.messages === undefined ? {} : { messages: Number(values.messages) }),
   ...(values.pace === undefined ? {} : { paceMs: Number(values.pace) }),
   ...(values.limit === undefined ? {} : { timeLimitMs: Number(values.limit) }),
-  ...(values.faults === 'none' ? { faults: 'none', floor: { faults: 0, redisKills: 0, hitsPerPhase: 0 } } : {}),
+  ...(values.faults === 'none'
+    ? { faults: 'none', floor: { faults: 0, redisKills: 0, hitsPerPhase: 0 } }
+    : {}),
 };
 console.log(`crash test, seed ${seed}`);
 const modes = values.keys === 'both' ? (['on', 'off'] as const) : [values.keys as 'on' | 'off'];

@@ -12,7 +12,9 @@ export function describeRun(result: RunResult): string {
   const head = `${' '.repeat(width)}  ${columns.map((name) => name.padStart(name.length + 2)).join('')}`;
   const rows = FAULT_KINDS.map((kind) => {
     const cells = [hits.faults.get(kind) ?? 0, ...PHASES_HIT.map((phase) => hits.of(kind, phase))];
-    const texts = cells.map((cell, index) => String(cell).padStart((columns[index] ?? '').length + 2));
+    const texts = cells.map((cell, index) =>
+      String(cell).padStart((columns[index] ?? '').length + 2),
+    );
     return `${kind.padEnd(width)}  ${texts.join('')}`;
   });
   const byRule = Map.groupBy(findings, ({ rule }) => rule);

@@ -182,7 +182,10 @@ class House {
 }
 
 function describe({ conversationId, turnId, phase, behind, park, holder }: Blocked): string {
-  const waits = park === null ? '' : `, parked (${park.kind} ${park.number}) until ${new Date(park.dueAt).toISOString()}`;
+  const waits =
+    park === null
+      ? ''
+      : `, parked (${park.kind} ${park.number}) until ${new Date(park.dueAt).toISOString()}`;
   return `${conversationId} turn ${turnId || '(none)'} is ${phase}, ${behind} behind${waits}; worker ${holder.worker}`;
 }
 
@@ -190,7 +193,9 @@ function floorOf({ floor }: RunSettings, hits: Hits): Finding[] {
   const redisKills = hits.faults.get('SIGKILL of Redis') ?? 0;
   return [
     ...(hits.total < floor.faults ? [`${hits.total} faults, wanted ${floor.faults}`] : []),
-    ...(redisKills < floor.redisKills ? [`${redisKills} kills of Redis, wanted ${floor.redisKills}`] : []),
+    ...(redisKills < floor.redisKills
+      ? [`${redisKills} kills of Redis, wanted ${floor.redisKills}`]
+      : []),
     ...hits.below(floor.hitsPerPhase),
   ].map((what) => ({ rule: 'not an idle pass', what }));
 }
@@ -200,7 +205,9 @@ function countComplaints(complaints: readonly Complaint[]): Map<string, number> 
   for (const complaint of complaints) {
     const why = reasonOf(complaint);
     const text = why === undefined ? complaint.msg : `${complaint.msg}: ${why}`;
-    const name = text.replaceAll(/x[\w-]{21}|\b\d[\d-]*\b|[0-9a-f]{8}-[0-9a-f-]{27}/g, 'N').slice(0, 160);
+    const name = text
+      .replaceAll(/x[\w-]{21}|\b\d[\d-]*\b|[0-9a-f]{8}-[0-9a-f-]{27}/g, 'N')
+      .slice(0, 160);
     found.set(name, (found.get(name) ?? 0) + 1);
   }
   return found;

@@ -152,7 +152,8 @@ export const SCENARIOS = {
     mayWrite: async ({ number }, stage) => {
       if (number === 1) {
         // What a worker says to BullMQ between the commit and the end of the job.
-        for (const { toRedis } of stage.workers) toRedis.when(['poke'], 1, (one) => one.hold(2_500));
+        for (const { toRedis } of stage.workers)
+          toRedis.when(['poke'], 1, (one) => one.hold(2_500));
         return;
       }
       const { redis, store } = stage.onlooker;
@@ -193,7 +194,10 @@ async function first(
 }
 
 /** The worker that has the first conversation, as soon as one has it. */
-async function holder({ onlooker, workers }: Stage, besides?: WorkerProcess): Promise<WorkerProcess> {
+async function holder(
+  { onlooker, workers }: Stage,
+  besides?: WorkerProcess,
+): Promise<WorkerProcess> {
   for (;;) {
     const workerId = (await sampleOne(onlooker, FIRST))?.workerId;
     const found = workers.find((worker) => worker.workerId === workerId);

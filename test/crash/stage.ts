@@ -106,7 +106,10 @@ export function lookAt(redisUrl: string, slackMs: number): Onlooker {
   return { redis, store, queues: new Queues(store), records: new Records(store) };
 }
 
-async function launch(guard: Guard, name: 'order-service' | 'ticket-desk'): Promise<LaunchedService> {
+async function launch(
+  guard: Guard,
+  name: 'order-service' | 'ticket-desk',
+): Promise<LaunchedService> {
   const entry = new URL(`../../examples/technova/${name}/main.ts`, import.meta.url);
   const service = await launchService(fileURLToPath(entry), {
     PORT: '0',

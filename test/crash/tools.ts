@@ -48,7 +48,8 @@ function getOrder(api: OrderApi, timeoutMs: number): ToolContract {
     timeoutMs,
     authorize: () => undefined,
     owner: (order) => order.customerId,
-    run: async (args, context) => orderSchema.parse(await api.read(`/orders/${args.orderId}`, context)),
+    run: async (args, context) =>
+      orderSchema.parse(await api.read(`/orders/${args.orderId}`, context)),
   });
 }
 
