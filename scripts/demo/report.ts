@@ -48,7 +48,10 @@ export function reportOutcomes(out: Output, tickets: readonly TicketResult[]): v
         cell: ({ durationMs }) => (durationMs === null ? 'waits' : duration(durationMs)),
       },
       { title: 'FIXTURE', cell: ({ mark }) => mark },
-      { title: 'EFFECTS', cell: ({ effects }) => effects.map(effectText).join(', ') },
+      {
+        title: "EFFECTS, TIMES DONE BY THE SHOP'S LOG",
+        cell: ({ effects }) => effects.map(effectText).join(', '),
+      },
     ],
     empty: 'No ticket was played.',
   });
@@ -56,7 +59,7 @@ export function reportOutcomes(out: Output, tickets: readonly TicketResult[]): v
 
 function effectText({ tool, amount, status, applied }: EffectResult): string {
   const what = amount === null ? tool : `${tool} ${(amount / 100).toFixed(2)}`;
-  return `${what} ${status} (done ${applied}x)`;
+  return `${what} ${status} ${applied}x`;
 }
 
 export function reportTrace(out: Output, story: TurnStory, orderId: string): void {
@@ -82,7 +85,10 @@ export function reportRecovery(out: Output, recovery: Recovery, orderId: string)
     `  ${clock(killedAt)}  ${worker} (pid ${pid}) killed with SIGKILL; ${answerSeen ? 'the answer arrived' : 'no answer ever arrived'}`,
   );
   if (resumedAfterMs !== null) {
-    const found = 'the ledger said "sent, no answer", so the refund was re-read, not sent again';
+    const found =
+      refundRequests === 1
+        ? 'the ledger said "sent, no answer", so the refund was re-read, not sent again'
+        : `the refund was sent ${count(refundRequests, 'time')}`;
     out.write(
       `  ${clock(killedAt + resumedAfterMs)}  ${resumedBy ?? 'somebody'} took over: ${found}; ${ended}`,
     );

@@ -23,7 +23,7 @@ export async function runDemo(args: readonly string[]): Promise<void> {
     if (options.help) process.stdout.write(HELP);
     else process.exitCode = await demo(options);
   } catch (error) {
-    process.exitCode = error instanceof Interrupted ? EXIT.interrupted : reportProblem(error, args);
+    process.exitCode = reportProblem(error, args);
   }
   // What was cut short may still be waiting for something.
   process.exit();
@@ -71,22 +71,32 @@ function readFixtures(file: string | undefined) {
     return { tickets, world: readWorld(), scenario: scenarioOf(tickets) };
   } catch (error) {
     if (error instanceof CommandError) throw error;
+    if (error instanceof Error && 'path' in error && 'code' in error) {
+      throw usageError(
+        `${String(error.path)} cannot be read (${String(error.code)}): name a file with one ticket a line`,
+      );
+    }
     throw usageError(error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error));
   }
 }
 
-/** Somebody wants the demo to end before its end. */
-class Interrupted extends Error {}
-
-/** Rejects when the demo must not go on. */
+/** Rejects when the demo must not go on: somebody wants it to end before its end, or it takes too long. */
 function cutShort(asked: Promise<unknown>): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   // The demo may be over by then.
   promise.catch(() => {});
-  void asked.then(() => reject(new Interrupted('asked to stop')));
-  const message = `the demo did not come to its end within ${LONGEST_MS / 1_000} s`;
-  const next = 'run it again when the machine has less to do';
-  const overdue = new CommandError({ code: 'overdue', message, next, exitCode: EXIT.failed });
+  const interrupted = new CommandError({
+    code: 'interrupted',
+    message: 'the demo was stopped; everything it had started has ended',
+    exitCode: EXIT.interrupted,
+  });
+  void asked.then(() => reject(interrupted));
+  const overdue = new CommandError({
+    code: 'overdue',
+    message: `the demo did not come to its end within ${LONGEST_MS / 1_000} s`,
+    next: 'run it again when the machine has less to do',
+    exitCode: EXIT.failed,
+  });
   setTimeout(() => reject(overdue), LONGEST_MS).unref();
   return promise;
 }

@@ -4,7 +4,11 @@ import type { Trace } from '../../src/cli/trace.ts';
 import { shorten, visible } from '../../src/cli/visible-text.ts';
 import { count, dollars, duration } from '../../src/cli/wording.ts';
 
-const TEXT_SHOWN = 120;
+/** Where nobody says how wide a line may be. */
+const USUAL_WIDTH = 150;
+/** Time and kind, before the text. */
+const BEFORE_TEXT = 26;
+const LEAST_TEXT = 50;
 const MARKED = { tool_said: 'attention', reread_said: 'good', missing: 'bad' } as const;
 
 /** The lines of `turnkeeper trace`, shortened to one screen line each, with the time since the message came. */
@@ -32,5 +36,7 @@ function lineText({ at, kind, text, latencyMs }: TraceLine, began: number, out: 
   const label = LINE_KINDS[kind].padEnd(13);
   const marked = kind in MARKED ? out.mark(MARKED[kind as keyof typeof MARKED], label) : label;
   const took = latencyMs === undefined ? '' : ` [${duration(latencyMs)}]`;
-  return `  ${since.padStart(7)}  ${marked}  ${shorten(visible(text), TEXT_SHOWN)}${took}`;
+  const room = (process.stdout.columns ?? USUAL_WIDTH) - BEFORE_TEXT - took.length;
+  const shown = shorten(visible(text), Math.max(LEAST_TEXT, room));
+  return `  ${since.padStart(7)}  ${marked}  ${shown}${took}`;
 }

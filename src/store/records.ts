@@ -78,7 +78,6 @@ export type TurnOnRecord = {
   reason: string | null;
   startedAt: number;
   endedAt: number | null;
-  claimedAt: number | null;
   /** It is the turn its conversation works on. */
   open: boolean;
   park: Park | null;
@@ -111,37 +110,33 @@ export class Records {
   }
 
   async turn(turnId: string): Promise<TurnRecord | undefined> {
-    const { redis } = this.#store;
-    for (const tag of this.#store.tags()) {
-      const [head, list] = await Promise.all([
-        redis.hgetall(key(tag, 'turn', turnId)),
-        redis.lrange(key(tag, 'events', turnId), 0, -1),
-      ]);
-      const fields = hash(head);
-      const conversationId = fields['conversation'];
-      if (conversationId === undefined) continue;
-      const events = readEvents(list);
-      const state = fold(events);
-      const parked = fields['parkDueAt'] ? (parkOf(events) ?? null) : null;
-      return {
-        turnId,
-        conversationId,
-        phase: state.phase,
-        outcome: fields['outcome'] ?? null,
-        reason: fields['reason'] ?? null,
-        startedAt: Number(fields['startedAt']),
-        endedAt: fields['endedAt'] ? Number(fields['endedAt']) : null,
-        park: parked,
-        messages: await this.#messages(tag, conversationId, fields),
-        events,
-        state,
-      };
-    }
-    return undefined;
+    const stored = await this.#stored(turnId);
+    if (stored === undefined) return undefined;
+    const events = readEvents(stored.list);
+    const state = fold(events);
+    return { ...(await this.#head(stored, events)), phase: state.phase, events, state };
   }
 
   /** A turn as it is stored, readable or not. */
   async onRecord(turnId: string): Promise<TurnOnRecord | undefined> {
+    const stored = await this.#stored(turnId);
+    if (stored === undefined) return undefined;
+    const { tag, fields, conversationId } = stored;
+    const conversation = hash(await this.#store.redis.hgetall(key(tag, 'conv', conversationId)));
+    const entries = stored.list.map(readEntry);
+    const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []));
+    return {
+      ...(await this.#head(stored, events)),
+      phase: headPhase(fields),
+      open: conversation['turn'] === turnId,
+      entries,
+      storedReads: storedReads(fields),
+      holder: await this.#holder(tag, conversation),
+    };
+  }
+
+  /** Head and events of a turn as they lie in Redis. */
+  async #stored(turnId: string): Promise<StoredTurn | undefined> {
     const { redis } = this.#store;
     for (const tag of this.#store.tags()) {
       const [head, list] = await Promise.all([
@@ -150,29 +145,22 @@ export class Records {
       ]);
       const fields = hash(head);
       const conversationId = fields['conversation'];
-      if (conversationId === undefined) continue;
-      const conversation = hash(await redis.hgetall(key(tag, 'conv', conversationId)));
-      const entries = list.map(readEntry);
-      const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []));
-      const park = fields['parkDueAt'] ? (parkOf(events) ?? null) : null;
-      return {
-        turnId,
-        conversationId,
-        phase: headPhase(fields),
-        outcome: fields['outcome'] ?? null,
-        reason: fields['reason'] ?? null,
-        startedAt: Number(fields['startedAt']),
-        endedAt: numberOrNull(fields['endedAt']),
-        claimedAt: numberOrNull(fields['claimedAt']),
-        open: conversation['turn'] === turnId,
-        park,
-        messages: await this.#messages(tag, conversationId, fields),
-        entries,
-        storedReads: storedReads(fields),
-        holder: await this.#holder(tag, conversation),
-      };
+      if (conversationId !== undefined) return { turnId, tag, conversationId, fields, list };
     }
     return undefined;
+  }
+
+  async #head({ turnId, tag, conversationId, fields }: StoredTurn, events: readonly TurnEvent[]) {
+    return {
+      turnId,
+      conversationId,
+      outcome: fields['outcome'] ?? null,
+      reason: fields['reason'] ?? null,
+      startedAt: Number(fields['startedAt']),
+      endedAt: numberOrNull(fields['endedAt']),
+      park: fields['parkDueAt'] ? (parkOf(events) ?? null) : null,
+      messages: await this.#messages(tag, conversationId, fields),
+    };
   }
 
   async conversation(conversationId: string): Promise<ConversationView | undefined> {
@@ -432,6 +420,14 @@ function storedReads(fields: Record<string, string>): StoredRead[] {
 function numberOrNull(text: string | undefined): number | null {
   return text === undefined || text === '' ? null : Number(text);
 }
+
+type StoredTurn = {
+  turnId: string;
+  tag: string;
+  conversationId: string;
+  fields: Record<string, string>;
+  list: readonly string[];
+};
 
 const OPEN_FIRST = 1e15;
 

@@ -1,32 +1,17 @@
-import { Worker, type Job } from 'bullmq';
-import type { Logger } from 'pino';
-import { parkedChildSchema, QUEUES } from '../contracts/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Job, Worker } from 'bullmq';
+import { parkedChildSchema } from '../contracts/index.ts';
 import { delay } from './settle.ts';
-import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
-
-export type ApprovalWorkerOptions = { store: Store; logger: Logger; concurrency: number };
+import { startWorker, type DutyOptions } from './worker-options.ts';
 
 /**
  * Runs when an approval expires, or earlier when somebody decided it: either way the record says what is true, and the
  * end of this job wakes the turn.
  */
-export function startApprovalWorker(options: ApprovalWorkerOptions, tag: string): Worker {
-  const worker = new Worker(QUEUES.approvals, (job, token) => expire(options, job, token ?? ''), {
-    ...WORKER_OPTIONS,
-    connection: options.store.redis,
-    prefix: tag,
-    concurrency: options.concurrency,
-  });
-  logErrors(worker, options.logger);
-  return worker;
+export function startApprovalWorker(options: DutyOptions, tag: string): Worker {
+  return startWorker('approvals', tag, options, (job, token) => expire(options, job, token));
 }
 
-async function expire(
-  { store, logger }: ApprovalWorkerOptions,
-  job: Job,
-  token: string,
-): Promise<void> {
+async function expire({ store, logger }: DutyOptions, job: Job, token: string): Promise<void> {
   const waiting = parkedChildSchema.parse(job.data);
   const parked = await store.parkedTurn(waiting.conversationId, waiting.turnId, waiting.park);
   if (parked?.park.approvalId === undefined) return;

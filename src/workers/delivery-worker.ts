@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Worker, type Job } from 'bullmq';
-import type { Logger } from 'pino';
-import {
-  pokeSchema,
-  QUEUES,
-  type DeliveryTarget,
-  type OutgoingMessage,
-} from '../contracts/index.ts';
+import type { Job, Worker } from 'bullmq';
+import { pokeSchema, type DeliveryTarget, type OutgoingMessage } from '../contracts/index.ts';
 import { LostClaimError } from '../loop/index.ts';
 import type { DeliveryClaim, Store } from '../store/index.ts';
 import { delay } from './settle.ts';
-import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
+import { startWorker, type DutyOptions } from './worker-options.ts';
 
-export type DeliveryWorkerOptions = {
-  store: Store;
+export type DeliveryWorkerOptions = DutyOptions & {
   target: DeliveryTarget;
-  logger: Logger;
-  concurrency: number;
   /** How long one send may take; until then nobody else looks at the delivery. Milliseconds. */
   sendTimeoutMs: number;
 };
@@ -30,14 +21,7 @@ const LONGEST_BACK_OFF_MS = 300_000;
  * key: nothing is sent a second time without a re-read in between.
  */
 export function startDeliveryWorker(options: DeliveryWorkerOptions, tag: string): Worker {
-  const worker = new Worker(QUEUES.deliveries, (job, token) => sendAll(options, job, token ?? ''), {
-    ...WORKER_OPTIONS,
-    connection: options.store.redis,
-    prefix: tag,
-    concurrency: options.concurrency,
-  });
-  logErrors(worker, options.logger);
-  return worker;
+  return startWorker('deliveries', tag, options, (job, token) => sendAll(options, job, token));
 }
 
 async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: string): Promise<void> {

@@ -1,7 +1,6 @@
-import { DelayedError, WaitingChildrenError, Worker, type Job } from 'bullmq';
-import type { Logger } from 'pino';
+import { DelayedError, WaitingChildrenError, type Job, type Worker } from 'bullmq';
 import type { Agent } from '../config/index.ts';
-import { pokeSchema, QUEUES } from '../contracts/index.ts';
+import { pokeSchema } from '../contracts/index.ts';
 import {
   LostClaimError,
   runTurn,
@@ -11,20 +10,15 @@ import {
   type Toolbox,
 } from '../loop/index.ts';
 import type { Queues } from '../producers/index.ts';
-import type { Store } from '../store/index.ts';
 import { stepLog, traceOf, type TurnTrace } from '../telemetry/index.ts';
 import { delay, settle, type Next, type TurnJob } from './settle.ts';
-import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
+import { startWorker, type DutyOptions } from './worker-options.ts';
 
-export type TurnWorkerOptions = {
-  store: Store;
+export type TurnWorkerOptions = DutyOptions & {
   queues: Queues;
   agent: Agent;
   tools: Toolbox;
-  logger: Logger;
   workerId: string;
-  /** Conversations worked on at a time. */
-  concurrency: number;
   /** Messages answered per wake-up before the slot goes to another conversation. */
   messagesPerWakeUp: number;
   /** In development an open span at the end of a turn throws; in production it is recorded as undetermined. */
@@ -41,13 +35,7 @@ export class TurnWorker {
 
   constructor(options: TurnWorkerOptions, tag: string) {
     this.#options = options;
-    this.#worker = new Worker(QUEUES.turns, (job, token) => this.#process(job, token ?? ''), {
-      ...WORKER_OPTIONS,
-      connection: options.store.redis,
-      prefix: tag,
-      concurrency: options.concurrency,
-    });
-    logErrors(this.#worker, options.logger);
+    this.#worker = startWorker('turns', tag, options, (job, token) => this.#process(job, token));
   }
 
   async ready(): Promise<void> {

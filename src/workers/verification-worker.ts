@@ -1,36 +1,18 @@
-import { Worker, type Job } from 'bullmq';
-import type { Logger } from 'pino';
-import { parkedChildSchema, QUEUES, type VerificationRead } from '../contracts/index.ts';
+import type { Job, Worker } from 'bullmq';
+import { parkedChildSchema, type VerificationRead } from '../contracts/index.ts';
 import { principalOf, readPlan, type CallState, type Toolbox } from '../loop/index.ts';
-import type { Store } from '../store/index.ts';
 import { VerificationPendingError } from './errors.ts';
 import { delay } from './settle.ts';
-import { logErrors, WORKER_OPTIONS } from './worker-options.ts';
+import { startWorker, type DutyOptions } from './worker-options.ts';
 
-export type VerificationWorkerOptions = {
-  store: Store;
-  tools: Toolbox;
-  logger: Logger;
-  concurrency: number;
-};
+export type VerificationWorkerOptions = DutyOptions & { tools: Toolbox };
 
 /**
  * Re-reads the world for a parked turn until it is certain or the attempts are used up. Stores each verdict in the turn's
  * record and never touches the claim; its end wakes the turn.
  */
 export function startVerificationWorker(options: VerificationWorkerOptions, tag: string): Worker {
-  const worker = new Worker(
-    QUEUES.verifications,
-    (job, token) => verify(options, job, token ?? ''),
-    {
-      ...WORKER_OPTIONS,
-      connection: options.store.redis,
-      prefix: tag,
-      concurrency: options.concurrency,
-    },
-  );
-  logErrors(worker, options.logger);
-  return worker;
+  return startWorker('verifications', tag, options, (job, token) => verify(options, job, token));
 }
 
 async function verify(

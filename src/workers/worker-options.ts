@@ -1,5 +1,7 @@
-import type { Worker, WorkerOptions } from 'bullmq';
+import { Worker, type Job, type WorkerOptions } from 'bullmq';
 import type { Logger } from 'pino';
+import { QUEUES, type QueueName } from '../contracts/index.ts';
+import type { Store } from '../store/index.ts';
 import { VerificationPendingError } from './errors.ts';
 
 /**
@@ -19,9 +21,29 @@ export const WORKER_OPTIONS = {
   },
 } satisfies Partial<WorkerOptions>;
 
-/** BullMQ reports lost locks and connections through `error`; without a listener they would end the process. */
-export function logErrors(worker: Worker, logger: Logger): void {
-  worker.on('error', (error) => {
-    logger.warn({ queue: worker.name, error: error.message }, 'worker error');
+export type DutyOptions = {
+  store: Store;
+  logger: Logger;
+  /** Jobs worked on at a time, per lane. */
+  concurrency: number;
+};
+
+/** Takes the jobs of one queue of one lane. `process` gets the job and the token of its lock. */
+export function startWorker(
+  queue: QueueName,
+  tag: string,
+  { store, logger, concurrency }: DutyOptions,
+  process: (job: Job, token: string) => Promise<void>,
+): Worker {
+  const worker = new Worker(QUEUES[queue], (job, token) => process(job, token ?? ''), {
+    ...WORKER_OPTIONS,
+    connection: store.redis,
+    prefix: tag,
+    concurrency,
   });
+  // BullMQ reports lost locks and connections here; without a listener they would end the process.
+  worker.on('error', (error) => {
+    logger.warn({ queue, error: error.message }, 'worker error');
+  });
+  return worker;
 }

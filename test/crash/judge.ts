@@ -24,6 +24,7 @@ export const RULES: Record<string, Rule> = {
   'ledger verified': ledgerVerified,
   'one decision per approval': oneDecision,
   'one writer per turn': oneWriter,
+  'no turn gets stuck': noTurnStuck,
   'no worker ends by itself': noWorkerEnds,
 };
 
@@ -230,6 +231,16 @@ function oneWriter({ complaints }: Evidence, add: Add): void {
   for (const complaint of complaints) {
     const why = reasonOf(complaint);
     if (why?.includes('TK_SEQ')) add(why);
+  }
+}
+
+/** A lost lock or connection may throw a worker off its turn; nothing else may. */
+const LOSSES = /lock|Missing key|Connection is closed|not in the .* state/i;
+
+function noTurnStuck({ complaints }: Evidence, add: Add): void {
+  for (const complaint of complaints) {
+    const why = reasonOf(complaint) ?? 'nobody knows why';
+    if (complaint.msg === 'turn stuck' && !LOSSES.test(why)) add(why);
   }
 }
 

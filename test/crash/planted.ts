@@ -6,7 +6,7 @@ import { Guard } from './guard.ts';
 import type { Finding } from './judge.ts';
 import { PLANTED_FAULTS, type PlantedFault } from './planted-faults.ts';
 
-const TREE = fileURLToPath(new URL('../..', import.meta.url));
+export const TREE = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = ['package.json', 'src', 'examples', 'test/crash', 'test/support/tcp-proxy.ts'];
 /** Scenarios wait most of the time: a few run side by side. */
 const LANES = 2;
@@ -26,7 +26,7 @@ export async function playPlanted(
   say: (line: string) => void = console.log,
 ): Promise<boolean> {
   const faults = PLANTED_FAULTS.filter(({ name }) => only.length === 0 || only.includes(name));
-  for (const fault of faults) rewritten(fault, TREE);
+  for (const fault of faults) plant(TREE, fault);
   const guard = new Guard();
   let ok = true;
   try {
@@ -40,11 +40,9 @@ export async function playPlanted(
     say(`${scenarios.length} scenarios pass without any fault: ${ok ? 'yes' : 'NO'}`);
     let caught = 0;
     await inLanes(guard, faults, async (copy, fault) => {
-      const file = join(copy, fault.file);
-      const original = readFileSync(file, 'utf8');
-      writeFileSync(file, rewritten(fault, copy));
+      for (const [file, text] of plant(copy, fault)) writeFileSync(file, text);
       const findings = await play(guard, copy, fault.scenario);
-      writeFileSync(file, original);
+      for (const { file } of fault.rewrites) cpSync(join(TREE, file), join(copy, file));
       const noticed = findings !== undefined && findings.length > 0;
       if (noticed) caught += 1;
       else ok = false;
@@ -57,16 +55,28 @@ export async function playPlanted(
   return ok;
 }
 
-/** The text of the file with the fault in it. @throws Error when the text to rewrite is not there exactly once */
-export function rewritten({ name, file, find, replace }: PlantedFault, tree = TREE): string {
-  const text = readFileSync(join(tree, file), 'utf8');
-  const found = text.split(find).length - 1;
-  if (found !== 1) {
-    throw new Error(
-      `planted fault "${name}": the text to rewrite is ${found} times in ${file}; change test/crash/planted-faults.ts: ${find}`,
+/**
+ * The files of a tree as they are with the fault in them.
+ *
+ * @throws Error when a text to rewrite is not there exactly once
+ */
+export function plant(tree: string, { name, rewrites }: PlantedFault): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const { file, find, replace } of rewrites) {
+    const path = join(tree, file);
+    const text = files.get(path) ?? readFileSync(path, 'utf8');
+    const times = text.split(find).length - 1;
+    if (times !== 1) {
+      throw new Error(
+        `planted fault "${name}": ${file} has the text to rewrite ${times} times; bring test/crash/planted-faults.ts up to date: ${find}`,
+      );
+    }
+    files.set(
+      path,
+      text.replace(find, () => replace),
     );
   }
-  return text.replace(find, () => replace);
+  return files;
 }
 
 async function inLanes<T>(

@@ -43,6 +43,7 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
   const stage = await Stage.open(settings, load.orders);
   try {
     await stage.addWorkers(settings);
+    if (settings.flakyServices) await stage.makeFlaky(settings);
     await hooks.setUp?.(stage);
     const messages = load.conversations.flat();
     const house = new House(stage, messages);
@@ -66,7 +67,9 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
     faults?.start();
     const writing = customers.writeAll(load.conversations, settings.paceMs, random.fork());
     const acting = new Act(hooks.act?.(stage));
-    const cameToRest = await house.rest(startedAt + settings.timeLimitMs, hooks.onProgress);
+    const deadline = startedAt + settings.timeLimitMs;
+    const cameToRest = await house.rest(deadline, hooks.onProgress);
+    await acting.over(deadline);
     await faults?.stop();
     const findings: Finding[] = [];
     if (!cameToRest) findings.push(...(await house.whatHangs()));
@@ -96,12 +99,17 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
 /** What a scenario does while everybody writes. */
 class Act {
   #problem: string | undefined = 'what the scenario is about never happened';
+  readonly #acting: Promise<void>;
 
   constructor(acting: Promise<void> = Promise.resolve()) {
-    acting.then(
+    this.#acting = acting.then(
       () => (this.#problem = undefined),
-      (error: unknown) => (this.#problem = String(error)),
+      (error: unknown) => void (this.#problem = String(error)),
     );
+  }
+
+  async over(deadline: number): Promise<void> {
+    await Promise.race([this.#acting, pause(Math.max(0, deadline - Date.now()))]);
   }
 
   findings(): Finding[] {

@@ -76,6 +76,10 @@ export const SCENARIOS = {
     settings: { ...SLOW_MODEL, wishes: ['status'] },
     act: async (stage) => {
       await until(async () => (await stage.orders.log({ operation: 'get' })).length > 0);
+      // What the order service said is on record, and the model thinks about its reply.
+      await until(
+        async () => (await sampleOne(stage.onlooker, FIRST))?.phase === 'requesting_model',
+      );
       await takenOver(stage, await holder(stage));
     },
   },
@@ -123,11 +127,10 @@ export const SCENARIOS = {
 
   /** It was given up, and sent again, before it arrives. */
   'a refund arrives after its time': {
-    settings: { ...ONE_TURN, keys: 'off', wishes: ['refund'], toolTimeoutMs: 1_000, messages: 2 },
-    // The second message keeps the run going until the refund is there.
-    mayWrite: ({ number }) => (number === 1 ? Promise.resolve() : pause(5_000)),
+    settings: { ...ONE_TURN, keys: 'off', wishes: ['refund'], toolTimeoutMs: 1_000 },
     act: async (stage) => {
       await first(stage, 'toOrders', [REFUND], (request) => request.hold(4_000));
+      await pause(4_500);
     },
   },
 
@@ -139,6 +142,7 @@ export const SCENARIOS = {
         request.hold(7_000);
         killSoon(worker);
       });
+      await pause(7_500);
     },
   },
 

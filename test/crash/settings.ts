@@ -28,6 +28,8 @@ export type RunSettings = {
   slackMs: number;
   reconcileEveryMs: number;
   faults: FaultSettings | 'none';
+  /** Whether the two services answer late, with errors, and not at all every now and then. */
+  flakyServices: boolean;
   /** What a run must have gone through to count: an idle pass proves nothing. */
   floor: { faults: number; redisKills: number; hitsPerPhase: number };
   /** After so long whatever is not answered hangs. */
@@ -51,12 +53,13 @@ const FAULTS: FaultSettings = {
   stopMs: [500, 4_000],
   blockMs: [2_000, 5_000],
   redisDownMs: [200, 1_500],
-  redisKills: 5,
+  redisKills: 8,
   most: Infinity,
 };
 
 const BASE = {
   twice: 0.15,
+  flakyServices: true,
   wakes: true,
   workers: 3,
   concurrency: 40,
@@ -92,6 +95,7 @@ export function scenarioSize(settings: Partial<RunSettings>): RunSettings {
     ...BASE,
     seed: 1,
     twice: 0,
+    flakyServices: false,
     workers: 1,
     conversations: 3,
     messages: 2,

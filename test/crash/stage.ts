@@ -84,6 +84,18 @@ export class Stage {
     });
   }
 
+  /** Both services are late and fail at times; the order service loses answers only if it knows repeats by their key. */
+  async makeFlaky({ keys, seed }: Pick<RunSettings, 'keys' | 'seed'>): Promise<void> {
+    const late = { latency: 0.3 };
+    const lost = { drop_before: 0.01, drop_after: 0.02, fail_before: 0.01, fail_after: 0.02 };
+    const orders = keys === 'on' ? { ...late, ...lost } : late;
+    const ms = 80;
+    await this.orders.post('/admin/faults', { random: { seed, probability: orders, ms } });
+    await this.desk.post('/admin/faults', {
+      random: { seed, probability: { ...late, ...lost }, ms },
+    });
+  }
+
   /** What the workers of a place complained about, one JSON object a line. */
   logOf(place: number): string {
     return this.guard.path(`worker-${place}.log`);
