@@ -21,7 +21,6 @@ function storyOf(recorded: readonly TurnEvent[], turn: Partial<TurnStory['turn']
       reason: null,
       startedAt: events.at,
       endedAt: null,
-      claimedAt: null,
       open: true,
       park: null,
       messages: [],
