@@ -79,7 +79,7 @@ function evolve(state: TurnState, event: TurnEvent): TurnState {
       return {
         ...state,
         waiting: 'parked',
-        spent: { ...state.spent, parks: state.spent.parks + 1 },
+        spent: { ...state.spent, parks: event.park.number },
         ...(state.phase === 'awaiting_approval' ? { waitingSince: event.at } : {}),
       };
     case 'approval_decided':

@@ -8,23 +8,27 @@ type Moment = { at: number; state: TurnState; claimed: ClaimedTurn; tools: Toolb
 /** What a turn is going to wait for, and until when at the latest. */
 export function planPark(kind: Park['kind'], moment: Moment): Park {
   const { at, state, claimed, tools } = moment;
-  const number = state.spent.parks + 1;
+  const next = state.spent.parks + 1;
   switch (kind) {
     case 'back_off':
-      return { number, kind, dueAt: state.backOffUntil ?? at };
+      return { number: next, kind, dueAt: state.backOffUntil ?? at };
     case 'approval': {
       const call = callIn(state, 'awaiting_approval');
       const approvalId = call.approval?.id ?? '';
-      // Woken without a decision, it waits for what is left of the same approval.
-      const asked = claimed.approval?.id === approvalId ? claimed.approval.expiresAt : undefined;
-      const dueAt = asked ?? at + state.limits.approvalMs;
-      return { number, kind, dueAt, callId: call.id, approvalId };
+      const { park } = claimed;
+      // Woken without a decision, it goes on waiting for what is left of the same approval.
+      if (park?.approvalId === approvalId) return park;
+      const dueAt = at + state.limits.approvalMs;
+      return { number: next, kind, dueAt, callId: call.id, approvalId };
     }
     case 'verification': {
       const call = callIn(state, 'verifying');
       // Before its validity has passed, a re-read cannot tell that an unanswered call is lost.
       const conclusiveAt = call.effect?.answered === false ? (call.effect.validUntil ?? 0) + 1 : 0;
       const dueAt = Math.max(at + readPlan(tools, call).backoffMs, conclusiveAt);
+      // Woken without a verdict, it is the same park that goes on.
+      const { park, reads = [] } = claimed;
+      const number = park?.callId === call.id && reads.length === 0 ? park.number : next;
       return { number, kind, dueAt, callId: call.id };
     }
     default:

@@ -89,6 +89,31 @@ export class Queues {
     );
   }
 
+  /**
+   * A turn that was recovered in the middle of parking may have left a child behind that nobody waits for any more, and
+   * that would hold its parent. Takes every unfinished child but one off the parent.
+   *
+   * @returns whether that one is among them
+   */
+  async keepOnly(childId: string, parent: Job): Promise<boolean> {
+    const { unprocessed = [] } = await parent.getDependencies({ unprocessed: { count: 100 } });
+    let kept = false;
+    for (const name of unprocessed) {
+      // <prefix>:<queue>:<job id>
+      const [id = '', queue = ''] = name.split(':').toReversed();
+      if (id === childId) {
+        kept = true;
+        continue;
+      }
+      const { conversationId } = parent.data as { conversationId: string };
+      const stray = await this.of(queue as QueueName, conversationId).getJob(id);
+      await stray?.removeChildDependency();
+      // One that is running just now finds out by itself that it is late.
+      await stray?.remove().catch(() => {});
+    }
+    return kept;
+  }
+
   /** The job a park waits for, if it still exists. */
   async child(waiting: ParkedChild, kind: Park['kind']): Promise<Job | undefined> {
     const queue = this.of(

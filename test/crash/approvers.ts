@@ -2,18 +2,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ApprovalAnswer } from '../../src/store/index.ts';
 import { lookAt, type Onlooker } from './stage.ts';
 
-const LOOK_EVERY_MS = 1_000;
-
 /** Two people who agree to everything that asks for them, both at once, over connections that lose answers. */
 export class Approvers {
   /** What each of them was told, by approval. */
   readonly answers = new Map<string, ApprovalAnswer[]>();
   readonly #desk: Onlooker;
+  readonly #lookEveryMs: number;
   #closing = false;
   #working: Promise<void> = Promise.resolve();
+  readonly #closed: Promise<void>;
+  readonly #close: () => void;
 
-  constructor(redisUrl: string, { slackMs }: { slackMs: number }) {
+  constructor(redisUrl: string, options: { slackMs: number; approveEveryMs: number }) {
+    const { slackMs, approveEveryMs } = options;
+    this.#lookEveryMs = approveEveryMs;
     this.#desk = lookAt(redisUrl, slackMs);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#closed = promise;
+    this.#close = resolve;
   }
 
   start(): void {
@@ -22,18 +28,20 @@ export class Approvers {
 
   async close(): Promise<void> {
     this.#closing = true;
+    this.#close();
     await this.#working;
     await this.#desk.queues.close().catch(() => {});
     this.#desk.redis.disconnect();
   }
 
   async #work(): Promise<void> {
-    while (!this.#closing) {
+    for (;;) {
+      await Promise.race([pause(this.#lookEveryMs), this.#closed]);
+      if (this.#closing) return;
       const pending = await this.#desk.records.pendingApprovals();
       await Promise.all(
         pending.flatMap(({ id }) => ['ana', 'ben'].map((person) => this.#decide(id, person))),
       );
-      await pause(LOOK_EVERY_MS);
     }
   }
 

@@ -67,9 +67,8 @@ export async function run(settings: RunSettings, hooks: RunHooks = {}): Promise<
     faults?.start();
     const writing = customers.writeAll(load.conversations, settings.paceMs, random.fork());
     const acting = new Act(hooks.act?.(stage));
-    const deadline = startedAt + settings.timeLimitMs;
-    const cameToRest = await house.rest(deadline, hooks.onProgress);
-    await acting.over(deadline);
+    const cameToRest = await house.rest(settings, hooks.onProgress);
+    await acting.over(startedAt + settings.timeLimitMs);
     await faults?.stop();
     const findings: Finding[] = [];
     if (!cameToRest) findings.push(...(await house.whatHangs()));
@@ -129,17 +128,22 @@ class House {
   }
 
   /** True when every message is answered, every text sent and nobody has anything to look after; false at the deadline. */
-  async rest(deadline: number, onProgress: (line: string) => void = () => {}): Promise<boolean> {
+  async rest(
+    { timeLimitMs, stillMs }: Pick<RunSettings, 'timeLimitMs' | 'stillMs'>,
+    onProgress: (line: string) => void = () => {},
+  ): Promise<boolean> {
     const { redis, store } = this.#stage.onlooker;
     const [tag = ''] = store.tags();
     const count = (kind: 'ended' | 'due' | 'undelivered') => redis.zcard(key(tag, kind));
-    let told = Date.now();
-    while (Date.now() < deadline) {
+    const startedAt = Date.now();
+    let [told, moved] = [startedAt, startedAt];
+    while (Date.now() < Math.min(startedAt + timeLimitMs, moved + stillMs)) {
       const [ended, due, undelivered] = await Promise.all([
         count('ended'),
         count('due'),
         count('undelivered'),
       ]);
+      if (ended !== this.answered) moved = Date.now();
       this.answered = ended;
       if (ended >= this.#messages.length && due + undelivered === 0) return true;
       if (Date.now() - told > 5_000) {

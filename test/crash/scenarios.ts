@@ -106,6 +106,25 @@ export const SCENARIOS = {
     },
   },
 
+  /** Its child is there, and the job that should wait for it is run again. */
+  'a worker dies before its job waits': {
+    // Nobody agrees before another worker has the job.
+    settings: { ...ONE_TURN, wishes: ['refund-big'], workers: 2, approveEveryMs: 7_000 },
+    act: async (stage) => {
+      let requests = 0;
+      for (const worker of stage.workers) {
+        // What names the children of a job: adding one, then moving the job to those that wait.
+        worker.toRedis.when(['turns:1:dependencies'], Infinity, (request) => {
+          requests += 1;
+          if (requests !== 2) return;
+          request.lose();
+          void worker.kill();
+        });
+      }
+      await until(() => requests > 1);
+    },
+  },
+
   'answers of the desk are lost': {
     settings: { wishes: ['status'], sendTimeoutMs: 1_000 },
     setUp: async (stage) => {

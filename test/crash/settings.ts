@@ -27,13 +27,17 @@ export type RunSettings = {
   sendTimeoutMs: number;
   slackMs: number;
   reconcileEveryMs: number;
+  /** How often somebody looks at what waits for an approval. */
+  approveEveryMs: number;
   faults: FaultSettings | 'none';
   /** Whether the two services answer late, with errors, and not at all every now and then. */
   flakyServices: boolean;
   /** What a run must have gone through to count: an idle pass proves nothing. */
   floor: { faults: number; redisKills: number; hitsPerPhase: number };
-  /** After so long whatever is not answered hangs. */
+  /** What is not answered after so long hangs. */
   timeLimitMs: number;
+  /** So does what is left when nothing was answered for so long. */
+  stillMs: number;
 };
 
 export type FaultSettings = {
@@ -73,6 +77,7 @@ const BASE = {
   sendTimeoutMs: 8_000,
   slackMs: 3_000,
   reconcileEveryMs: 500,
+  approveEveryMs: 1_000,
 } as const;
 
 /** `npm run crash`: minutes. */
@@ -85,7 +90,8 @@ export function fullSize(seed: number): RunSettings {
     paceMs: 20_000,
     faults: FAULTS,
     floor: { faults: 200, redisKills: 3, hitsPerPhase: 10 },
-    timeLimitMs: 900_000,
+    timeLimitMs: 1_200_000,
+    stillMs: 90_000,
   };
 }
 
@@ -103,6 +109,7 @@ export function scenarioSize(settings: Partial<RunSettings>): RunSettings {
     faults: 'none',
     floor: { faults: 0, redisKills: 0, hitsPerPhase: 0 },
     timeLimitMs: 25_000,
+    stillMs: 25_000,
     ...settings,
   };
 }
@@ -118,5 +125,6 @@ export function smallSize(seed: number): RunSettings {
     faults: { ...FAULTS, redisKills: 1, most: 40 },
     floor: { faults: 20, redisKills: 1, hitsPerPhase: 0 },
     timeLimitMs: 120_000,
+    stillMs: 60_000,
   };
 }

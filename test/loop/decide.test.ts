@@ -243,17 +243,23 @@ describe('the accounts of a turn', () => {
   });
 
   test('the park beyond the last one ends the turn', () => {
-    const wait = [requested(), failed('rate_limited'), parked('back_off'), resumed];
-
-    const state = after(
-      started({ parks: 2, modelFailures: 9 }),
-      ...wait,
-      ...wait,
+    const wait = (number: number): TurnEvent[] => [
       requested(),
-      failed('timeout'),
-    );
+      failed('rate_limited'),
+      parked('back_off', number),
+      resumed,
+    ];
+    const limits = { parks: 2, modelFailures: 9 };
+
+    const state = after(started(limits), ...wait(1), ...wait(2), requested(), failed('timeout'));
 
     expect(state.ending).toEqual({ outcome: 'budget_exhausted', reason: 'max_parks' });
+  });
+
+  test('a park that is gone on with after a lost worker counts once', () => {
+    const waiting = [requested(), calls('put'), checked(asks()), parked('approval'), resumed];
+
+    expect(after(started(), ...waiting, parked('approval'), resumed).spent.parks).toBe(1);
   });
 
   test('waiting for a person does not use up the deadline', () => {

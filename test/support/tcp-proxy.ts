@@ -80,6 +80,8 @@ export class TcpProxy {
 export type Request = {
   /** It is forwarded; the answer is swallowed and the connection ends. */
   loseAnswer(): void;
+  /** It is swallowed and the connection ends. */
+  lose(): void;
   /** It is forwarded later, whatever has happened until then. What comes behind it waits too. */
   hold(ms: number): void;
 };
@@ -106,6 +108,7 @@ class Link implements Request {
     client.on('data', (chunk: Buffer) => {
       if (this.#loses === 'request') return this.cut();
       onRequest(chunk);
+      if (client.destroyed) return;
       this.#forward(() => this.#server.write(chunk));
     });
     this.#server.on('data', (chunk: Buffer) => {
@@ -127,6 +130,10 @@ class Link implements Request {
 
   loseRequest(): void {
     this.#loses = 'request';
+  }
+
+  lose(): void {
+    this.cut();
   }
 
   hold(ms: number): void {

@@ -143,8 +143,8 @@ export function reread(
 export const rereading: TurnEvent = { type: 'verification_started', at, callId: '1.1' };
 export const resumed: TurnEvent = { type: 'turn_resumed', at: at + 10, epoch: 2 };
 
-export function parked(kind: 'verification' | 'approval' | 'back_off'): TurnEvent {
-  return { type: 'turn_parked', at, park: { number: 1, kind, dueAt: at + 1_000 } };
+export function parked(kind: 'verification' | 'approval' | 'back_off', number = 1): TurnEvent {
+  return { type: 'turn_parked', at, park: { number, kind, dueAt: at + 1_000 } };
 }
 
 export function decided(

@@ -109,6 +109,94 @@ describe('the reconciler', () => {
   });
 });
 
+describe('a worker that is lost in the middle of parking a turn', () => {
+  /** The first child is added, but its worker does not get to wait for it: the job runs again. */
+  async function interrupted(options: Parameters<typeof startRig>[0]) {
+    const rig = await startRig(options);
+    let interruptions = 0;
+    rig.queues.addChild = new Proxy(rig.queues.addChild, {
+      apply: async (addChild, self, args: Parameters<Rig['queues']['addChild']>) => {
+        await Reflect.apply(addChild, self, args);
+        interruptions += 1;
+        if (interruptions === 1) throw new Error('lost');
+      },
+    });
+    await rig.startHost();
+    await rig.accept(ticket());
+    return rig;
+  }
+
+  test('does not leave the turn waiting for an approval that was given', async () => {
+    const shop = new Shop();
+    shop.add({ id: '1' });
+    const rig = await interrupted({
+      model: scriptedModel(cancelThenRefund),
+      tools: shopTools(shop),
+      approvalLimits: { EUR: 0 },
+    });
+    await rig.target.arrived('holding', 1);
+    const turns = rig.queues.of('turns', 'test/c1');
+    while ((await turns.getJobCountByTypes('waiting-children')) === 0);
+    const [approval] = await rig.records.pendingApprovals();
+    await rig.store.decideApproval(approval?.id ?? '', 'approved', 'ana');
+    const parked = await rig.store.parkedTurn('test/c1');
+    if (parked === undefined) throw new Error('not parked');
+    await rig.queues.hurry(
+      { conversationId: 'test/c1', turnId: parked.turnId, park: parked.park.number },
+      'approval',
+    );
+    await rig.target.arrived('reply', 1);
+
+    expect(parked.park.number).toBe(1);
+    expect(shop.effects.map(({ kind }) => kind)).toEqual(['cancel', 'refund']);
+  });
+
+  test('does not leave it waiting for a re-read nobody makes', async () => {
+    const shop = new Shop();
+    shop.add({ id: '1' });
+    shop.settleReads = 2;
+    const rig = await interrupted({
+      model: scriptedModel(cancelThenRefund),
+      tools: shopTools(shop),
+      approvalLimits: { EUR: 5_000 },
+    });
+    await rig.target.arrived('reply', 1);
+
+    expect(shop.effects.map(({ kind }) => kind)).toEqual(['cancel', 'refund']);
+  });
+});
+
+test('a child that nobody waits for any more is taken off its parent by the reconciler', async () => {
+  const clock = { offsetMs: 0 };
+  const shop = new Shop();
+  shop.add({ id: '1' });
+  const rig = await startRig({
+    model: scriptedModel(cancelThenRefund),
+    tools: shopTools(shop),
+    approvalLimits: { EUR: 0 },
+    store: { clockOffsetMs: () => clock.offsetMs },
+    host: { reconcileEveryMs: 3_600_000 },
+  });
+  const { addChild } = rig.queues;
+  rig.queues.addChild = async (parent, waiting, park, delayMs) => {
+    await addChild.call(rig.queues, parent, waiting, { ...park, number: 7 }, 3_600_000);
+    await addChild.call(rig.queues, parent, waiting, park, delayMs);
+  };
+  await rig.startHost();
+  await rig.accept(ticket());
+  await rig.target.arrived('holding', 1);
+  const turns = rig.queues.of('turns', 'test/c1');
+  while ((await turns.getJobCountByTypes('waiting-children')) === 0);
+  const [approval] = await rig.records.pendingApprovals();
+  await rig.store.decideApproval(approval?.id ?? '', 'approved', 'ana');
+
+  clock.offsetMs = 5_000;
+  await reconciler(rig).tick();
+  await rig.target.arrived('reply', 1);
+
+  expect(shop.effects.map(({ kind }) => kind)).toEqual(['cancel', 'refund']);
+});
+
 describe('a turn nobody gets through', () => {
   test('[P3] [P8] is kept back, tried again and at last given up as failed/internal, while others go on', async () => {
     const clock = { offsetMs: 0 };
