@@ -72,6 +72,7 @@ export class Queues {
     const queue = park.kind === 'approval' ? 'approvals' : 'verifications';
     const { id } = parent;
     if (id === undefined) throw new RangeError('a parent job has an id');
+    await this.dropChildren(parent);
     const options: JobsOptions = {
       jobId: childJobId(waiting.turnId, park.number),
       parent: { id, queue: parent.queueQualifiedName },
@@ -90,28 +91,12 @@ export class Queues {
   }
 
   /**
-   * A turn that was recovered in the middle of parking may have left a child behind that nobody waits for any more, and
-   * that would hold its parent. Takes every unfinished child but one off the parent.
-   *
-   * @returns whether that one is among them
+   * Takes unfinished children off a job that has run before. A worker that was lost in the middle of parking may have left
+   * one behind: it would hold the job, and a job with open children cannot end. A parent that waits for nothing else is
+   * woken by it; a child that is running just now finds out by itself that it is late.
    */
-  async keepOnly(childId: string, parent: Job): Promise<boolean> {
-    const { unprocessed = [] } = await parent.getDependencies({ unprocessed: { count: 100 } });
-    let kept = false;
-    for (const name of unprocessed) {
-      // <prefix>:<queue>:<job id>
-      const [id = '', queue = ''] = name.split(':').toReversed();
-      if (id === childId) {
-        kept = true;
-        continue;
-      }
-      const { conversationId } = parent.data as { conversationId: string };
-      const stray = await this.of(queue as QueueName, conversationId).getJob(id);
-      await stray?.removeChildDependency();
-      // One that is running just now finds out by itself that it is late.
-      await stray?.remove().catch(() => {});
-    }
-    return kept;
+  async dropChildren(parent: Job): Promise<void> {
+    if (parent.attemptsStarted > 1) await parent.removeUnprocessedChildren();
   }
 
   /** The job a park waits for, if it still exists. */

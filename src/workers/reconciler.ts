@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { childJobId, type Queues } from '../producers/index.ts';
+import type { Queues } from '../producers/index.ts';
 import type { Store } from '../store/index.ts';
 
 export type ReconcilerOptions = {
@@ -63,7 +63,8 @@ export class Reconciler {
       const parent = await queues.of('turns', conversationId).getJob(jobId);
       if (parent !== undefined && (await parent.getState()) === 'waiting-children') {
         const waiting = { conversationId, turnId, park: park.number };
-        await queues.keepOnly(childJobId(turnId, park.number), parent);
+        // What it waited for has happened: nothing may hold it any longer.
+        if (parked.woken) return parent.removeUnprocessedChildren();
         if ((await queues.child(waiting, park.kind)) === undefined) {
           logger.warn(waiting, 'child of a parked turn was missing and is added again');
           // It looks itself whether its time has come.

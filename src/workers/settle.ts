@@ -1,6 +1,6 @@
 import { DelayedError, WaitingChildrenError, type Job } from 'bullmq';
 import type { ClaimedTurn, Clock, Rest } from '../loop/index.ts';
-import { childJobId, type Queues } from '../producers/index.ts';
+import type { Queues } from '../producers/index.ts';
 
 /** What the turn worker does next with the conversation: the turn it holds already, a new claim, or nothing. */
 export type Next = ClaimedTurn | 'claim' | 'done';
@@ -23,9 +23,6 @@ export async function settle(rest: Rest, at: TurnJob, queues: Queues, clock: Clo
   if (rest.kind === 'ended') return rest.next ?? (rest.waiting > 0 ? 'claim' : 'done');
   if (rest.park.kind === 'back_off') return delay(at, rest.park.dueAt, clock);
   const { conversationId, turnId } = at;
-  if (rest.park.number > 1) {
-    await queues.keepOnly(childJobId(turnId, rest.park.number), at.job);
-  }
   await queues.addChild(at.job, { conversationId, turnId }, rest.park);
   if (await at.job.moveToWaitingChildren(at.token)) throw new WaitingChildrenError();
   // The child was over before the job could wait for it.

@@ -52,6 +52,7 @@ export class TurnWorker {
     const wakeUps: Promise<void>[] = [];
     try {
       await this.#answer(job, token, wakeUps);
+      await this.#options.queues.dropChildren(job);
     } finally {
       // The delivery record is the truth; a lost wake-up is repaired from it.
       await Promise.allSettled(wakeUps);
