@@ -58,17 +58,8 @@ export class Queues {
     );
   }
 
-  /**
-   * Adds what wakes a parked turn, as a child of the turn's job.
-   *
-   * @param delayMs until it runs; by default until the park is due
-   */
-  async addChild(
-    parent: Job,
-    waiting: Omit<ParkedChild, 'park'>,
-    park: Park,
-    delayMs = Math.max(0, park.dueAt - this.#store.clock().now()),
-  ): Promise<void> {
+  /** Adds what wakes a parked turn when its park is due, as a child of the turn's job. */
+  async addChild(parent: Job, waiting: Omit<ParkedChild, 'park'>, park: Park): Promise<void> {
     const queue = park.kind === 'approval' ? 'approvals' : 'verifications';
     const { id } = parent;
     if (id === undefined) throw new RangeError('a parent job has an id');
@@ -77,7 +68,7 @@ export class Queues {
       jobId: childJobId(waiting.turnId, park.number),
       parent: { id, queue: parent.queueQualifiedName },
       continueParentOnFailure: true,
-      delay: delayMs,
+      delay: Math.max(0, park.dueAt - this.#store.clock().now()),
       // The worker knows when it has tried often enough.
       attempts: 1_000_000,
       backoff: { type: 'custom' },

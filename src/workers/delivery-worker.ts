@@ -46,7 +46,7 @@ async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: strin
 
 /** One step with the oldest delivery; answers whether there is more to do, or when to come back. */
 async function deliver(
-  { store, target, logger }: DeliveryWorkerOptions,
+  { store, target, logger, sendTimeoutMs }: DeliveryWorkerOptions,
   conversationId: string,
   token: string,
   claim: Extract<DeliveryClaim, { kind: 'send' | 'recheck' }>,
@@ -78,7 +78,8 @@ async function deliver(
     if (found.kind === 'absent') return tryAgain('not_found_on_reread');
     return until;
   }
-  const result = await target.send(message, until);
+  // What is sent late in its time may arrive after it, and after the re-read of whoever takes over: half is for arriving.
+  const result = await target.send(message, until - sendTimeoutMs / 2);
   switch (result.kind) {
     case 'sent':
       return settle({ status: 'sent', targetId: result.targetId });

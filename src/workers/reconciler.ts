@@ -63,27 +63,33 @@ export class Reconciler {
       const parent = await queues.of('turns', conversationId).getJob(jobId);
       if (parent !== undefined && (await parent.getState()) === 'waiting-children') {
         const waiting = { conversationId, turnId, park: park.number };
-        // What it waited for has happened: nothing may hold it any longer.
-        if (parked.woken) return parent.removeUnprocessedChildren();
-        if ((await queues.child(waiting, park.kind)) === undefined) {
-          logger.warn(waiting, 'child of a parked turn was missing and is added again');
-          // It looks itself whether its time has come.
-          return queues.addChild(parent, { conversationId, turnId }, park, 0);
+        if (!parked.woken && (await queues.child(waiting, park.kind)) !== undefined) {
+          return queues.hurry(waiting, park.kind);
         }
-        return queues.hurry(waiting, park.kind);
+        // What it waited for has happened, or will not: a child that a late worker added must not hold it any longer.
+        logger.warn(waiting, 'parked turn woken without its child');
+        return parent.removeUnprocessedChildren();
       }
     }
     await this.#poke('turns', conversationId);
   }
 
-  /** A deduplication key whose job is gone would swallow every poke for ever. */
+  /**
+   * A deduplication key whose job is gone, or lies in no list, would swallow every poke for ever; so would a job that waits
+   * for children while its turn waits for nothing.
+   */
   async #poke(queue: 'turns' | 'deliveries', conversationId: string): Promise<void> {
     const { queues, logger } = this.#options;
     const bull = queues.of(queue, conversationId);
     const live = await bull.getDeduplicationJobId(conversationId);
-    if (live !== null && live !== undefined && (await bull.getJob(live)) === undefined) {
-      logger.warn({ queue, conversationId }, 'orphaned deduplication key removed');
-      await bull.removeDeduplicationKey(conversationId);
+    if (live !== null && live !== undefined) {
+      const job = await bull.getJob(live);
+      const state = await job?.getState();
+      if (job !== undefined && state === 'waiting-children') return job.removeUnprocessedChildren();
+      if (state === undefined || state === 'unknown') {
+        logger.warn({ queue, conversationId }, 'orphaned deduplication key removed');
+        await bull.removeDeduplicationKey(conversationId);
+      }
     }
     await queues.poke(queue, conversationId);
   }

@@ -52,7 +52,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/commit-turn.lua`,
-        find: 'if not append(turn, seq, 14) then',
+        find: 'if not append(turn, seq, 15) then',
         replace: 'if not append(turn, seq, 14) and false then',
       },
     ],
