@@ -10,27 +10,42 @@ const LEAD_IN = 100;
 
 /**
  * Turns per second while a slice of a backlog is drained: each message of another conversation, all accepted before the
- * workers start. Keyed by the number of messages that waited.
+ * workers start. Keyed by the number of messages that waited. The largest one lies between two halves of the smaller
+ * ones, so that a machine that gets busier meanwhile does not look like a backlog that slows us down.
  */
 export async function measureBacklog(
   redis: BenchRedis,
   size: Size,
   progress: (text: string) => void,
 ): Promise<Record<string, number>> {
-  const perSecond: Record<string, number> = {};
-  for (const backlog of size.backlogs) {
+  const half = Math.ceil(size.repeats / 2);
+  const smaller = size.backlogs.slice(0, -1).map((backlog) => ({ backlog, slices: half }));
+  const largest = size.backlogs.slice(-1).map((backlog) => ({ backlog, slices: 2 * half }));
+  const perSecond = new Map<number, number[]>();
+  for (const { backlog, slices } of [...smaller, ...largest, ...smaller.toReversed()]) {
     progress(`backlog of ${backlog}`);
-    // A small backlog is gone after one slice and is filled anew; of a large one several slices are taken.
-    const slices: number[] = [];
-    while (slices.length < size.repeats) {
-      await redis.empty();
-      const pipeline = await filled(redis.url, backlog, `backlog-${backlog}-${slices.length}-`);
-      do {
-        slices.push(await drainSlice(pipeline, size.slice));
-      } while (slices.length < size.repeats && backlog >= 20 * size.slice);
-      await pipeline.close();
-    }
-    perSecond[String(backlog)] = median(slices);
+    const drained = await drainSlices(redis, backlog, size.slice, slices);
+    perSecond.set(backlog, [...(perSecond.get(backlog) ?? []), ...drained]);
+  }
+  return Object.fromEntries([...perSecond].map(([backlog, all]) => [backlog, median(all)]));
+}
+
+/** A small backlog is gone after one slice and is filled anew; of a large one several slices are taken. */
+async function drainSlices(
+  redis: BenchRedis,
+  backlog: number,
+  slice: number,
+  slices: number,
+): Promise<number[]> {
+  const perSecond: number[] = [];
+  while (perSecond.length < slices) {
+    await redis.empty();
+    const pipeline = await filled(redis.url, backlog, `backlog-${backlog}-${perSecond.length}-`);
+    await redis.fileRewritten();
+    do {
+      perSecond.push(await drainSlice(pipeline, slice));
+    } while (perSecond.length < slices && backlog >= 20 * slice);
+    await pipeline.close();
   }
   return perSecond;
 }

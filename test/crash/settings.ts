@@ -73,8 +73,9 @@ const BASE = {
   settleMs: [300, 900],
   // A worker that is stopped for longer sends too late, and the order service refuses it.
   toolTimeoutMs: 2_000,
-  // Longer than any fault: what a sleeping worker sends after its time cannot be told from a second reply.
-  sendTimeoutMs: 8_000,
+  // Nothing is sent in the second half of this time, and that half is longer than two faults in a row: what a sleeping
+  // worker sends after its time cannot be told from a second reply.
+  sendTimeoutMs: 20_000,
   slackMs: 3_000,
   reconcileEveryMs: 500,
   approveEveryMs: 1_000,
@@ -122,7 +123,13 @@ export function smallSize(seed: number): RunSettings {
     conversations: 12,
     messages: 4,
     paceMs: 3_000,
-    faults: { ...FAULTS, redisKills: 1, most: 40 },
+    // Shorter faults, so that a lost send need not be waited for as long.
+    faults: {
+      ...FAULTS,
+      ...{ stopMs: [500, 2_000], blockMs: [2_000, 3_000] },
+      ...{ redisKills: 1, most: 40 },
+    },
+    sendTimeoutMs: 12_000,
     floor: { faults: 20, redisKills: 1, hitsPerPhase: 0 },
     timeLimitMs: 120_000,
     stillMs: 60_000,
