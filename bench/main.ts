@@ -29,7 +29,7 @@ async function measure(redis: BenchRedis, size: Size): Promise<Measured> {
   const latency = await measureLatency(redis, size.latencySeconds);
   progress('commands per turn');
   const roundTrips = {
-    busy: await measureRoundTrips(redis, 2_000, 'busy'),
+    busy: await measureRoundTrips(redis, 3_000, 'busy'),
     idle: await measureRoundTrips(redis, 50, 'idle'),
   };
   progress('memory of parked turns');

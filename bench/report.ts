@@ -34,7 +34,7 @@ export function reportOf(measured: Measured): Report {
       return { name, turnsPerSecond: rounded(perSecond, 0), ratioToRaw: rounded(ratioToRaw, 3) };
     }),
     latency: roundedAll(latency, 2),
-    // The edges of the stretch that is counted are worth a few hundredths.
+    // What BullMQ looks for at the start, before there is work, is worth a few hundredths.
     roundTripsPerReadTurn: rounded(roundTrips.busy.perTurn, 1),
     bytesPerParkedTurn: parkedMemory.bytesPerTurn,
     backlog: roundedAll(backlog, 0),

@@ -23,8 +23,8 @@ const UNDER_WAY = { busy: 4 * CONCURRENCY, idle: 1 };
 
 /**
  * Counts what the API and worker clients send, as the server saw it: every top-level command of theirs, BullMQ's
- * included; commands inside a script are no round trips. The deliveries' worker does not run. Counted is a stretch of
- * `turns` turns in the middle of a longer run, so that turns which began before it stand for those that end after it.
+ * included; commands inside a script are no round trips. The deliveries' worker does not run. Counted from the first acceptance
+ * to the last wake-up of a delivery.
  */
 export async function measureRoundTrips(
   redis: BenchRedis,
@@ -40,22 +40,22 @@ export async function measureRoundTrips(
   });
   await pipeline.startWorkers();
   const names = scriptNames(pipeline.api, pipeline.redis);
-  const lead = 2 * UNDER_WAY[how];
   const monitor = await redis.client.monitor();
   const counts = new Map<string, number>();
-  let enqueued = 0;
+  const { promise: allEnqueued, resolve } = Promise.withResolvers<void>();
   monitor.on('monitor', (_time: string, args: string[], source: string) => {
     const name = nameOf(args, names);
-    if (source === 'lua' || NOT_PER_TURN.test(name)) return;
-    if (enqueued >= lead && enqueued < lead + turns) counts.set(name, (counts.get(name) ?? 0) + 1);
-    if (name === ENQUEUED) enqueued += 1;
+    if (source === 'lua' || NOT_PER_TURN.test(name) || counts.get(ENQUEUED) === turns) return;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (counts.get(ENQUEUED) === turns) resolve();
   });
-  await concurrently(tickets('read', turns + 2 * lead, 1), UNDER_WAY[how], async (ticket) => {
-    const { promise: committed, resolve } = Promise.withResolvers<void>();
-    waiting.set(`bench/${ticket.conversationId}`, resolve);
+  await concurrently(tickets('read', turns, 1), UNDER_WAY[how], async (ticket) => {
+    const { promise: committed, resolve: isCommitted } = Promise.withResolvers<void>();
+    waiting.set(`bench/${ticket.conversationId}`, isCommitted);
     await pipeline.accept(ticket);
     await committed;
   });
+  await allEnqueued;
   await pipeline.close();
   monitor.disconnect();
 

@@ -46,10 +46,10 @@ describe('trace of a turn that cancelled and refunded', () => {
     const { code, stdout, stderr } = await runCli(['trace', id], { store });
 
     const lines = stdout.split('\n');
-    expect(lines.filter((line) => line.includes('2.1') && /TOOL SAID/.test(line))).toEqual([
+    expect(lines.filter((line) => line.includes(' 2.1 ') && /TOOL SAID/.test(line))).toEqual([
       expect.stringContaining('cancel_order ok {"status":"accepted"}'),
     ]);
-    expect(lines.filter((line) => line.includes('2.1') && /RE-READ SAID/.test(line))).toEqual([
+    expect(lines.filter((line) => line.includes(' 2.1 ') && /RE-READ SAID/.test(line))).toEqual([
       expect.stringContaining('2.1 pending'),
       expect.stringContaining('2.1 pending'),
       expect.stringContaining('2.1 landed'),

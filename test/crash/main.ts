@@ -45,4 +45,4 @@ for (const keys of modes) {
   console.log(`\n${describeRun(result)}\n`);
   broken += result.findings.length;
 }
-process.exitCode = broken === 0 ? 0 : 1;
+process.exit(broken === 0 ? 0 : 1);

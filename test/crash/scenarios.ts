@@ -133,6 +133,22 @@ export const SCENARIOS = {
     },
   },
 
+  /** The desk has the text; who asks Redis what is to be done about it has to ask twice. */
+  'answers of the desk and about its texts are lost': {
+    settings: { wishes: ['status'], sendTimeoutMs: 1_000 },
+    setUp: async (stage) => {
+      const faults = [{ operation: 'reply', kind: 'drop_after', times: 3 }];
+      await stage.desk.post('/admin/faults', { faults });
+      let asked = 0;
+      for (const { toRedis } of stage.workers) {
+        toRedis.when(textsOf('claim-delivery', stage.slackMs), Infinity, (request) => {
+          asked += 1;
+          if (asked % 2 === 1) request.loseAnswer();
+        });
+      }
+    },
+  },
+
   /** Only the ledger stands between the model and a second payment. */
   'the model proposes a refund again': { settings: { keys: 'off', wishes: ['refund-twice'] } },
 
