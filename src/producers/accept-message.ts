@@ -25,6 +25,10 @@ export async function acceptMessage(
   const accepted = await store.acceptMessage(message.data);
   // Behind another message nobody has to be woken: whoever answers that one goes on with this one. The reconciler pokes
   // a conversation whose wake-up failed.
-  if (accepted.first) await queues.poke('turns', accepted.conversationId).catch(() => {});
+  // A hand-over that is repeated may be one whose first answer, and so its wake-up, was lost.
+  const unanswered = accepted.kind === 'known' && accepted.turnId === undefined;
+  if (accepted.first || unanswered) {
+    await queues.poke('turns', accepted.conversationId).catch(() => {});
+  }
   return accepted;
 }

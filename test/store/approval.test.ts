@@ -104,6 +104,28 @@ test('[P2] a parked turn is handed only to the job that waits for it, until it i
   expect((await store.claimTurn('test/c1', other)).kind).toBe('claimed');
 });
 
+test('[P1] a turn that goes back to waiting for an answer that has come meanwhile is woken again', async () => {
+  const { store, claim } = await asking();
+  const { claim: again, park, approval } = await claim('test/c1', 'job1');
+  if (park === undefined || approval?.status !== 'pending') throw new Error('not asking');
+  await store.decideApproval('a1', 'approved', 'ana');
+
+  const { status: _status, ...request } = approval;
+  await store.park(again, transition(2, parked('approval')), {
+    park,
+    approval: request,
+    deliveries: [],
+  });
+
+  const [tag = ''] = store.tags();
+  expect(await store.takeDue(tag, 10, 1_000)).toEqual([
+    { kind: 'turn', conversationId: 'test/c1' },
+  ]);
+  expect((await store.claimTurn('test/c1', { jobId: 'another', workerId: 'w2' })).kind).toBe(
+    'claimed',
+  );
+});
+
 test('an approval still open when its turn ends is cancelled and no longer listed', async () => {
   const { store, records, claim } = await asking();
   const turn = await claim('test/c1', 'job1');

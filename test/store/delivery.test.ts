@@ -31,6 +31,18 @@ test('[P14] after a lost worker the target is re-read before anything is sent ag
   expect(next.kind).toBe('recheck');
 });
 
+test('[P14] a claim whose answer was lost is told the same again: to look first', async () => {
+  const { store, clock } = await replying();
+  await store.claimDelivery('test/c1', 'first', SEND_MS);
+  clock.offsetMs = SEND_MS + 5;
+
+  const told = await store.claimDelivery('test/c1', 'second', SEND_MS);
+  const again = await store.claimDelivery('test/c1', 'second', SEND_MS);
+
+  expect(told.kind).toBe('recheck');
+  expect(again).toEqual(told);
+});
+
 test('[P11] the late worker cannot settle what another one has taken over', async () => {
   const { store, clock } = await replying();
   const first = await store.claimDelivery('test/c1', 'first', SEND_MS);

@@ -5,7 +5,7 @@
 --       | {'wait', until ms}                      another worker may still be sending it, or it failed a moment ago
 --       | {'send' | 'recheck', delivery id, record JSON, external conversation id or '', attempts, send until ms}
 --         recheck: it may have been sent already; look before it is sent again
--- Invariant: between two sends of one delivery lies a re-read made after the first one's time ran out.
+-- Invariants: a repeat of the same token gets the same answer; between two sends of one delivery lies a re-read made after the first one's time ran out.
 local conversation, token = ARGV[1], ARGV[2]
 local sendMs, now = tonumber(ARGV[3]), clock(ARGV[4])
 
@@ -15,17 +15,22 @@ if not id then
   return { 'empty' }
 end
 local record = key('delivery', id)
-local fields = redis.call('HMGET', record, 'status', 'token', 'until', 'record', 'attempts', 'notBefore')
+local fields = redis.call('HMGET', record, 'status', 'token', 'until', 'record', 'attempts', 'notBefore',
+  'verdict')
 local status, untilMs = fields[1], tonumber(fields[3] or 0)
 if status == 'pending' and fields[6] and now < tonumber(fields[6]) then return { 'wait', fields[6] } end
 if status == 'sending' and fields[2] ~= token and now < untilMs then return { 'wait', fields[3] } end
 
-local verdict = 'send'
-if status == 'sending' and fields[2] ~= token then verdict = 'recheck' end
+local external = redis.call('HGET', key('conv', conversation), 'external') or ''
+-- The same claim again, its answer was lost: what it was told stands, above all that it must look first.
+if status == 'sending' and fields[2] == token then
+  return { fields[7], id, fields[4], external, tonumber(fields[5]), fields[3] }
+end
+
+local verdict = status == 'sending' and 'recheck' or 'send'
 local sendUntil = string.format('%.0f', now + sendMs)
-redis.call('HSET', record, 'status', 'sending', 'token', token, 'until', sendUntil)
+redis.call('HSET', record, 'status', 'sending', 'token', token, 'until', sendUntil, 'verdict', verdict)
 local attempts = tonumber(fields[5])
 if verdict == 'send' then attempts = redis.call('HINCRBY', record, 'attempts', 1) end
 redis.call('ZADD', key('undelivered'), now + sendMs + KEEP.slackMs, conversation)
-local external = redis.call('HGET', key('conv', conversation), 'external')
-return { verdict, id, fields[4], external or '', attempts, sendUntil }
+return { verdict, id, fields[4], external, attempts, sendUntil }

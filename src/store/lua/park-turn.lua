@@ -13,13 +13,16 @@ if not holds(conversation, token) then return { 'lost-claim' } end
 if not append(turn, seq, 11) then return { 'parked', redis.call('LLEN', outbox) } end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 local dueAt = string.format('%.0f', park.dueAt)
+-- The answer may have come while the turn was on its way back to waiting for it: then there is nothing to wait for.
+local status = approval ~= '' and redis.call('HGET', key('approval', approval), 'status')
+local decided = status and status ~= 'pending'
 redis.call('HSET', key('turn', turn), 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt,
-  'woken', '', 'approval', approval)
-if approval ~= '' and redis.call('EXISTS', key('approval', approval)) == 0 then
+  'woken', decided and '1' or '', 'approval', approval)
+if approval ~= '' and not status then
   redis.call('HSET', key('approval', approval), 'request', ARGV[9], 'status', 'pending', 'expiresAt', dueAt,
     'conversation', conversation, 'turn', turn)
   redis.call('ZADD', key('approvals'), dueAt, approval)
 end
 if ARGV[10] ~= '' then deliver(conversation, cjson.decode(ARGV[10]), now) end
-redis.call('ZADD', key('due'), park.dueAt + KEEP.slackMs, conversation)
+redis.call('ZADD', key('due'), decided and now or park.dueAt + KEEP.slackMs, conversation)
 return { 'parked', redis.call('LLEN', outbox) }
