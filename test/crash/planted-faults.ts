@@ -107,8 +107,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/claim-delivery.lua`,
-        find: "verdict = 'recheck' end",
-        replace: 'end',
+        find: "status == 'sending' and 'recheck' or 'send'",
+        replace: "'send'",
       },
     ],
   },
