@@ -21,6 +21,8 @@ export type Evidence = {
   planned: readonly (readonly PlannedMessage[])[];
   accepted: readonly AcceptedMessage[];
   turns: readonly TurnRecord[];
+  /** Turns whose record makes no sense, and why. */
+  unreadable: readonly string[];
   /** Turn records in the store, listed or not. */
   turnsStored: number;
   ledger: readonly LedgerRow[];
@@ -39,7 +41,13 @@ export async function collect(
 ): Promise<Evidence> {
   const { records, store, redis } = stage.onlooker;
   const ids = await records.turnIds({ limit: 100_000 });
-  const turns = await inBatches(ids, (id) => records.turn(id));
+  const unreadable: string[] = [];
+  const turns = await inBatches(ids, (id) =>
+    records.turn(id).catch((error: unknown) => {
+      unreadable.push(`turn ${id}: ${String(error)}`);
+      return undefined;
+    }),
+  );
   const conversationIds = planned.flatMap(([first]) => first?.conversationId ?? []);
   const ledger = await inBatches(conversationIds, (id) => records.ledger(id));
   const [tag = ''] = store.tags();
@@ -48,6 +56,7 @@ export async function collect(
     planned,
     accepted: customers.accepted,
     turns: turns.flatMap((turn) => turn ?? []),
+    unreadable,
     turnsStored: await countKeys(redis, `${key(tag, 'turn')}:*`),
     ledger: ledger.flat(),
     orderLog,

@@ -53,7 +53,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       {
         file: `${LUA}/commit-turn.lua`,
         find: 'if not append(turn, seq, 15) then',
-        replace: 'if not append(turn, seq, 14) and false then',
+        replace: 'if not append(turn, seq, 15) and false then',
       },
     ],
   },
@@ -109,6 +109,33 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         file: `${LUA}/claim-delivery.lua`,
         find: "status == 'sending' and 'recheck' or 'send'",
         replace: "'send'",
+      },
+    ],
+  },
+  {
+    name: 'who asks again about a text is told to send it',
+    scenario: 'answers of the desk and about its texts are lost',
+    rewrites: [
+      {
+        file: `${LUA}/claim-delivery.lua`,
+        find: "if status == 'sending' and fields[2] == token then",
+        replace: 'if false then',
+      },
+      {
+        file: `${LUA}/claim-delivery.lua`,
+        find: "status == 'sending' and 'recheck' or 'send'",
+        replace: "status == 'sending' and fields[2] ~= token and 'recheck' or 'send'",
+      },
+    ],
+  },
+  {
+    name: 'an answer that comes while its turn goes back to waiting is forgotten',
+    scenario: 'an approval comes just before its turn waits for it again',
+    rewrites: [
+      {
+        file: `${LUA}/park-turn.lua`,
+        find: "local decided = status and status ~= 'pending'",
+        replace: 'local decided = false',
       },
     ],
   },

@@ -1,18 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { key } from '../../src/store/keys.ts';
 import type { ScriptName } from '../../src/store/scripts.ts';
-import type { Request } from '../support/tcp-proxy.ts';
+import {
+  atEachStep,
+  dieBeforeTheJobWaits,
+  EACH_STEP,
+  first,
+  FIRST,
+  holder,
+  killSoon,
+  oneByOne,
+  takenOver,
+  until,
+} from './acts.ts';
 import type { Finding } from './judge.ts';
 import { sampleOne } from './phases.ts';
 import { run, type RunHooks } from './run.ts';
 import { textsOf } from './script-texts.ts';
 import { scenarioSize, type RunSettings } from './settings.ts';
-import type { Stage } from './stage.ts';
-import type { WorkerProcess } from './worker-process.ts';
 
 type Scenario = { settings: Partial<RunSettings> } & RunHooks;
 
-const FIRST = 'crash/c1';
 const ONE_TURN = { conversations: 1, messages: 1 };
 /** A model slow enough that another worker can take its turn over in the middle of an answer. */
 const SLOW_MODEL = { ...ONE_TURN, workers: 2, modelMs: 2_500, keys: 'off' } as const;
@@ -66,6 +74,32 @@ export const SCENARIOS = {
     },
   },
 
+  'a worker dies before each step of a turn': {
+    settings: EACH_STEP,
+    mayWrite: oneByOne,
+    act: (stage) =>
+      atEachStep(stage, (request, worker) => {
+        request.lose();
+        void worker.kill();
+      }),
+  },
+
+  'a worker dies after each step of a turn': {
+    settings: EACH_STEP,
+    mayWrite: oneByOne,
+    act: (stage) =>
+      atEachStep(stage, (request, worker) => {
+        request.loseAnswer();
+        killSoon(worker);
+      }),
+  },
+
+  'the answer to each step of a turn is lost': {
+    settings: EACH_STEP,
+    mayWrite: oneByOne,
+    act: (stage) => atEachStep(stage, (request) => request.loseAnswer()),
+  },
+
   /** A worker sleeps while the model thinks, another one takes the turn over, the first one wakes up. */
   'a worker wakes up too late to act': {
     settings: { ...SLOW_MODEL, wishes: ['refund'] },
@@ -110,18 +144,24 @@ export const SCENARIOS = {
   'a worker dies before its job waits': {
     // Nobody agrees before another worker has the job.
     settings: { ...ONE_TURN, wishes: ['refund-big'], workers: 2, approveEveryMs: 7_000 },
+    act: dieBeforeTheJobWaits,
+  },
+
+  /** The turn had been recovered, found nothing decided, and was about to wait again. */
+  'an approval comes just before its turn waits for it again': {
+    settings: { ...ONE_TURN, wishes: ['refund-big'], workers: 3, approveEveryMs: 3_600_000 },
     act: async (stage) => {
-      let requests = 0;
-      for (const worker of stage.workers) {
-        // What names the children of a job: adding one, then moving the job to those that wait.
-        worker.toRedis.when(['turns:1:dependencies'], Infinity, (request) => {
-          requests += 1;
-          if (requests !== 2) return;
-          request.lose();
-          void worker.kill();
-        });
-      }
-      await until(() => requests > 1);
+      await dieBeforeTheJobWaits(stage);
+      await first(stage, 'toRedis', textsOf('park-turn', stage.slackMs), (request) =>
+        request.hold(2_000),
+      );
+      const { store, queues, records } = stage.onlooker;
+      const [approval] = await records.pendingApprovals();
+      if (approval === undefined) throw new Error('nobody was asked');
+      const { id, conversationId, turnId } = approval;
+      await store.decideApproval(id, 'approved', 'ana');
+      const park = (await store.parkedTurn(conversationId, turnId))?.park.number ?? 1;
+      await queues.hurry({ conversationId, turnId, park }, 'approval');
     },
   },
 
@@ -207,52 +247,4 @@ export async function play(name: ScenarioName): Promise<Finding[]> {
   const { settings, ...hooks }: Scenario = SCENARIOS[name];
   const { findings } = await run(scenarioSize(settings), hooks);
   return findings;
-}
-
-// --- parts ------------------------------------------------------------------------------------------------------------
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(20);
-}
-
-/** Does something to the first request of any worker that contain one of `texts`; resolves when it is done. */
-async function first(
-  { workers }: Stage,
-  way: 'toRedis' | 'toOrders',
-  texts: readonly string[],
-  act: (request: Request, worker: WorkerProcess) => void,
-): Promise<void> {
-  let done = false;
-  for (const worker of workers) {
-    worker[way].when(texts, 1, (request) => {
-      if (!done) act(request, worker);
-      done = true;
-    });
-  }
-  await until(() => done);
-}
-
-/** The worker that has the first conversation, as soon as one has it. */
-async function holder(
-  { onlooker, workers }: Stage,
-  besides?: WorkerProcess,
-): Promise<WorkerProcess> {
-  for (;;) {
-    const workerId = (await sampleOne(onlooker, FIRST))?.workerId;
-    const found = workers.find((worker) => worker.workerId === workerId);
-    if (found !== undefined && found !== besides) return found;
-    await pause(20);
-  }
-}
-
-/** Puts a worker to sleep until another one has its turn, and wakes it up at once. */
-async function takenOver(stage: Stage, sleeper: WorkerProcess): Promise<void> {
-  sleeper.stop();
-  await holder(stage, sleeper);
-  sleeper.goOn();
-}
-
-/** After what it is sending has left. */
-function killSoon(worker: WorkerProcess): void {
-  void pause(20).then(() => worker.kill());
 }

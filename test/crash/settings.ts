@@ -73,9 +73,9 @@ const BASE = {
   settleMs: [300, 900],
   // A worker that is stopped for longer sends too late, and the order service refuses it.
   toolTimeoutMs: 2_000,
-  // Nothing is sent in the second half of this time, and that half is longer than two faults in a row: what a sleeping
-  // worker sends after its time cannot be told from a second reply.
-  sendTimeoutMs: 20_000,
+  // Nothing is sent in the second half of this time, and that half is longer than a worker sleeps: what is sent after its
+  // time cannot be told from a second reply.
+  sendTimeoutMs: 12_000,
   slackMs: 3_000,
   reconcileEveryMs: 500,
   approveEveryMs: 1_000,
@@ -121,15 +121,15 @@ export function smallSize(seed: number): RunSettings {
     ...BASE,
     seed,
     conversations: 12,
-    messages: 4,
-    paceMs: 3_000,
-    // Shorter faults, so that a lost send need not be waited for as long.
+    messages: 3,
+    paceMs: 2_500,
+    // Shorter faults: what was lost on its way to the desk need not be waited for as long.
     faults: {
       ...FAULTS,
-      ...{ stopMs: [500, 2_000], blockMs: [2_000, 3_000] },
-      ...{ redisKills: 1, most: 40 },
+      ...{ stopMs: [500, 1_800], blockMs: [1_200, 1_900] },
+      ...{ redisKills: 1, most: 28 },
     },
-    sendTimeoutMs: 12_000,
+    sendTimeoutMs: 4_000,
     floor: { faults: 20, redisKills: 1, hitsPerPhase: 0 },
     timeLimitMs: 120_000,
     stillMs: 60_000,
