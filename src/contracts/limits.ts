@@ -16,6 +16,8 @@ export const limitsSchema = z.object({
   /** Milliseconds from the start of the turn; waiting for a person does not count. */
   deadlineMs: count.default(600_000),
   modelTimeoutMs: count.default(60_000),
+  /** How long an outside call may give no sign of progress. Milliseconds. */
+  silenceMs: count.default(20_000),
   approvalMs: count.default(86_400_000),
   parks: count.default(10),
   /** The n-th identical failure stops the turn. */

@@ -29,6 +29,9 @@ export const CHECKS = [
 ] as const;
 export type Check = (typeof CHECKS)[number];
 
+/** The call ignored its end and was left behind; it may still be running. */
+const abandoned = z.boolean().optional();
+
 /**
  * How a tool call ended, worded by the runtime and not by the model or the tool.
  * - `ok`: the tool answered and the answer fits its contract.
@@ -56,7 +59,8 @@ export const callResultSchema = z.discriminatedUnion('kind', [
     code: z.string(),
     message: z.string(),
     transient: z.boolean(),
+    abandoned,
   }),
-  z.object({ kind: z.literal('unknown'), code: z.string(), message: z.string() }),
+  z.object({ kind: z.literal('unknown'), code: z.string(), message: z.string(), abandoned }),
 ]);
 export type CallResult = z.infer<typeof callResultSchema>;

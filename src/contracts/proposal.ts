@@ -41,18 +41,45 @@ export const usageSchema = z.object({
 });
 export type Usage = z.infer<typeof usageSchema>;
 
-/** Every way a model call can end without a proposal. */
+/**
+ * Every way a model call can end without a proposal. Providers map what they see to one of these; how a turn goes on
+ * after each stands in the loop.
+ */
 export const MODEL_FAILURES = [
+  /** The model declined to answer. */
   'refusal',
+  /** The provider withheld the answer. */
+  'content_filter',
+  /** The answer was cut at its length limit. */
   'max_tokens',
+  /** The request does not fit the model's context. */
   'context_overflow',
+  /** The context was full before the answer was complete. */
+  'overflow_mid_generation',
+  /** A finish reason that is mapped to nothing; `detail` keeps it. */
   'unknown_stop_reason',
   'empty_reply',
+  /** The answer is no proposal: unreadable arguments, call ids that repeat, nothing usable. */
   'invalid_proposal',
+  /** No answer within the time of the call. */
   'timeout',
+  /** Nothing came for longer than the call may be silent. */
   'silence',
+  /** Too many requests or tokens a minute. */
   'rate_limited',
+  /** Too many requests at a time. */
+  'concurrency_limited',
+  /** The account has no money or allowance left. */
+  'quota_exhausted',
+  'authentication_failed',
+  /** The provider is busy beyond this account. */
+  'overloaded',
+  'server_error',
+  'network_failure',
+  /** Not asked: the endpoint failed so often that it gets a rest. */
   'unavailable',
+  /** The call was stopped from our side. */
+  'aborted',
 ] as const;
 export type ModelFailureKind = (typeof MODEL_FAILURES)[number];
 
@@ -62,5 +89,7 @@ export const modelFailureSchema = z.object({
   detail: z.string().max(300).optional(),
   /** When the provider asked us to come back, milliseconds since the epoch. */
   retryAt: z.number().int().optional(),
+  /** The call ignored its end and was left behind; it may still be running. */
+  abandoned: z.boolean().optional(),
 });
 export type ModelFailure = z.infer<typeof modelFailureSchema>;

@@ -19,7 +19,10 @@ export type ToolContext = {
   operation: string;
   /** Milliseconds since the epoch; a backend that gets the call later must refuse it. */
   validUntil: number;
+  /** Aborted when the call must end: out of time, silent for too long, or the turn was stopped. */
   signal: AbortSignal;
+  /** Tells that the call makes progress. A tool that may be quiet for longer than the silence limit calls it. */
+  heartbeat(): void;
   principal: Requester;
 };
 

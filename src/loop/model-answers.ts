@@ -55,27 +55,46 @@ function isBlank(text: string): boolean {
 /** How a failed model call goes on: the turn ends, the model gets the reason, or the turn comes back later. */
 const MODEL_FAILURE_ENDS = {
   refusal: { outcome: 'failed', reason: 'model_refusal' },
+  content_filter: { outcome: 'failed', reason: 'model_refusal' },
   max_tokens: { outcome: 'failed', reason: 'max_tokens' },
   context_overflow: { outcome: 'conversation_full', reason: 'context_overflow' },
+  overflow_mid_generation: { outcome: 'conversation_full', reason: 'context_overflow' },
   unknown_stop_reason: { outcome: 'failed', reason: 'unknown_stop_reason' },
   empty_reply: { outcome: 'failed', reason: 'empty_reply' },
   invalid_proposal: 'send_back',
   timeout: 'try_later',
   silence: 'try_later',
   rate_limited: 'try_later',
+  concurrency_limited: 'try_later',
+  quota_exhausted: 'try_later',
+  authentication_failed: { outcome: 'failed', reason: 'model_unavailable' },
+  overloaded: 'try_later',
+  server_error: 'try_later',
+  network_failure: 'try_later',
   unavailable: 'try_later',
+  aborted: 'try_later',
 } as const satisfies Record<ModelFailureKind, Ending | 'send_back' | 'try_later'>;
+
+/** Nothing was computed for a call that was turned away at the door. */
+const UNPAID: ReadonlySet<ModelFailureKind> = new Set([
+  'context_overflow',
+  'rate_limited',
+  'concurrency_limited',
+  'quota_exhausted',
+  'authentication_failed',
+  'overloaded',
+  'unavailable',
+]);
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
 
 export function takeModelFailure(before: TurnState, event: EventOf<'model_failed'>): TurnState {
   const { failure, usage } = event;
-  // Nothing was computed for a call that was turned away at the door; one that fell silent is paid at its estimate.
-  const unpaid = failure.kind === 'rate_limited' || failure.kind === 'unavailable';
+  // A call that ended otherwise without telling what it used is paid at its estimate.
   const used = usage
     ? { tokens: usage.inputTokens + usage.outputTokens, costMicros: usage.costMicros }
-    : unpaid
+    : UNPAID.has(failure.kind)
       ? { tokens: 0, costMicros: 0 }
       : before.reserved;
   const state = settleReservation(before, used);

@@ -135,11 +135,35 @@ export type ModelAnswer =
   | { ok: true; proposal: ProposalInput; usage: Usage; model: string }
   | { ok: false; failure: ModelFailure; usage?: Usage };
 
-/** The decision seam: anything that turns a view into one proposal. Settles within `timeoutMs` and must not throw. */
+/** What a model call gets from the runtime. */
+export type ModelCall = {
+  /** Aborted when the call must end: out of time, silent for too long, or the turn was stopped. */
+  signal: AbortSignal;
+  /** To be called for every sign of progress, such as each chunk of a stream. */
+  heartbeat(): void;
+  /** What is left of the call's time, in milliseconds, for providers that want to be told. */
+  timeoutMs: number;
+};
+
+/** The decision seam: anything that turns a view into one proposal. Must not throw; the runtime owns time and retries. */
 export interface Model {
   /** Upper bound of what the call will use, reserved before it is made. */
   estimate(view: View): { tokens: number; costMicros: number };
-  ask(view: View, options: { timeoutMs: number }): Promise<ModelAnswer>;
+  ask(view: View, call: ModelCall): Promise<ModelAnswer>;
+}
+
+/** Limits of one outside call. */
+export type CallLimits = {
+  timeoutMs: number;
+  silenceMs: number;
+  /** Aborted when the turn is asked to stop. */
+  stop?: AbortSignal;
+};
+
+/** A model whose calls end in time, whatever it does. */
+export interface ModelClient {
+  estimate: Model['estimate'];
+  ask(view: View, limits: CallLimits): Promise<ModelAnswer>;
 }
 
 /** The tools and the executor that settles every call of them. Must not throw. */
@@ -156,7 +180,12 @@ export interface Toolbox {
 }
 
 /** What the executor needs beside the call; it makes the abort signal itself. */
-export type CallContext = Omit<ToolContext, 'signal'>;
+export type CallContext = Omit<ToolContext, 'signal' | 'heartbeat'> & Omit<CallLimits, 'timeoutMs'>;
+
+/** Milliseconds a call of a tool may take, its re-reads alike. */
+export function timeoutOf(contract: ToolContract | undefined): number {
+  return contract?.timeoutMs ?? 15_000;
+}
 
 /** Milliseconds since the epoch. */
 export interface Clock {
@@ -183,11 +212,13 @@ export type AgentRules = {
 
 export type Ports = {
   store: TurnStore;
-  model: Model;
+  model: ModelClient;
   tools: Toolbox;
   clock: Clock;
   observer: TurnObserver;
   rules: AgentRules;
+  /** Aborted when somebody asked the turn to stop; the record says who and why. */
+  stop?: AbortSignal;
 };
 
 /** Who the turn acts for: the sender of its oldest message. */

@@ -17,7 +17,9 @@ import { reservationOf } from './reservation.ts';
 import {
   HISTORY_SHOWN,
   principalOf,
+  timeoutOf,
   type CallContext,
+  type CallLimits,
   type ClaimedTurn,
   type Ports,
   type Reservation,
@@ -149,7 +151,7 @@ class Runner {
     }
     const startedAt = this.#now();
     const timeoutMs = Math.min(state.limits.modelTimeoutMs, deadlineOf(state) - startedAt);
-    const answer = await model.ask(view, { timeoutMs });
+    const answer = await model.ask(view, this.#limits(timeoutMs));
     const at = this.#now();
     const latencyMs = at - startedAt;
     if (!answer.ok) {
@@ -361,16 +363,21 @@ class Runner {
   }
 
   #context(call: CallState): CallContext {
-    const timeoutMs = this.#ports.tools.find(call.tool)?.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS;
+    const { timeoutMs, ...limits } = this.#limits(timeoutOf(this.#ports.tools.find(call.tool)));
     return {
       operation: call.effect?.operation ?? '',
       validUntil: this.#now() + timeoutMs,
       principal: this.#principal(),
+      ...limits,
     };
   }
-}
 
-const DEFAULT_TOOL_TIMEOUT_MS = 15_000;
+  #limits(timeoutMs: number): CallLimits {
+    const { stop } = this.#ports;
+    const { silenceMs } = this.#turn.state.limits;
+    return { timeoutMs, silenceMs, ...(stop === undefined ? {} : { stop }) };
+  }
+}
 
 /** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */
 function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {

@@ -91,6 +91,8 @@ export type ParkedTurn = {
   /** What it waited for has happened. */
   woken: boolean;
   calls: readonly CallState[];
+  /** How long a re-read may give no sign of progress. Milliseconds. */
+  silenceMs: number;
   messages: readonly AcceptedMessage[];
 };
 
@@ -386,12 +388,14 @@ export class Store implements TurnStore {
     const record = readEvents(events);
     const waiting = parkOf(record);
     if (waiting === undefined) return undefined;
+    const state = fold(record);
     return {
       turnId: open,
       park: waiting,
       jobId: fields['job'] ?? '',
       woken: fields['woken'] === '1',
-      calls: currentCalls(fold(record)),
+      calls: currentCalls(state),
+      silenceMs: state.limits.silenceMs,
       messages: mail.map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
     };
   }

@@ -5,6 +5,7 @@ import type {
   ToolContract,
   VerificationRead,
 } from '../contracts/index.ts';
+import { within, type CallEnd } from '../calls/index.ts';
 import { canonicalJson, sha256 } from '../loop/index.ts';
 import type { CallContext, CallState, Clock, Toolbox, ToolDescription } from '../loop/index.ts';
 import { ToolRefusal, ToolUnavailable } from './errors.ts';
@@ -65,14 +66,22 @@ export class ToolExecutor implements Toolbox {
         transient: true,
       };
     }
-    const code = answer.kind === 'timed_out' ? 'timed_out' : 'no_answer';
+    const code = answer.kind === 'cut' ? CUTS[answer.by] : 'no_answer';
+    const left = answer.kind === 'cut' && answer.abandoned ? { abandoned: true } : {};
     return contract.effect === 'write'
       ? {
           kind: 'unknown',
           code,
           message: `${name} gave no answer; whether it happened is not known.`,
+          ...left,
         }
-      : { kind: 'failed', code, message: `${name} gave no usable answer.`, transient: true };
+      : {
+          kind: 'failed',
+          code,
+          message: `${name} gave no usable answer.`,
+          transient: true,
+          ...left,
+        };
   }
 
   async verify(call: CallState, context: CallContext): Promise<VerificationRead> {
@@ -81,7 +90,7 @@ export class ToolExecutor implements Toolbox {
     const startedAt = this.#clock.now();
     if (verify === undefined) return { verdict: 'unknown', at: startedAt, latencyMs: 0 };
     // The answer itself is the evidence of the lowest level; without one the system must be asked after all.
-    const answer: Answer =
+    const answer: CallEnd<unknown> =
       verify.level === 'schema' && call.result?.kind === 'ok'
         ? { kind: 'answered', value: call.result.observation.data }
         : await this.#within(context, (full) => verify.read(input, full));
@@ -117,30 +126,13 @@ export class ToolExecutor implements Toolbox {
     return { contract, input: contract.input.parse(call.arguments) };
   }
 
-  /** Waits for a tool no longer than its validity; a tool that ignores the abort signal is left behind. */
-  async #within(
-    context: CallContext,
-    run: (full: ToolContext) => Promise<unknown>,
-  ): Promise<Answer> {
-    const abort = new AbortController();
-    const { promise: timedOut, resolve } = Promise.withResolvers<Answer>();
-    const timer = setTimeout(
-      () => {
-        abort.abort(new Error('timed out'));
-        resolve({ kind: 'timed_out' });
-      },
-      Math.max(0, context.validUntil - this.#clock.now()),
-    );
-    const settled = run({ ...context, signal: abort.signal }).then(
-      (value): Answer => ({ kind: 'answered', value }),
-      (error: unknown): Answer =>
-        abort.signal.aborted ? { kind: 'timed_out' } : { kind: 'threw', error },
-    );
-    try {
-      return await Promise.race([settled, timedOut]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #within<T>(
+    { validUntil, silenceMs, stop, ...context }: CallContext,
+    run: (full: ToolContext) => Promise<T>,
+  ): Promise<CallEnd<T>> {
+    const timeoutMs = validUntil - this.#clock.now();
+    const limits = { timeoutMs, silenceMs, ...(stop === undefined ? {} : { stop }) };
+    return within(limits, (call) => run({ ...context, validUntil, ...call }));
   }
 
   /** An answer that breaks its contract proves nothing: a write may have happened all the same. */
@@ -178,7 +170,4 @@ export class ToolExecutor implements Toolbox {
   }
 }
 
-type Answer =
-  | { kind: 'answered'; value: unknown }
-  | { kind: 'threw'; error: unknown }
-  | { kind: 'timed_out' };
+const CUTS = { timeout: 'timed_out', silence: 'silent', stop: 'stopped' } as const;

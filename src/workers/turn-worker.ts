@@ -1,4 +1,5 @@
 import { DelayedError, WaitingChildrenError, type Job, type Worker } from 'bullmq';
+import { modelClient } from '../calls/index.ts';
 import type { Agent } from '../config/index.ts';
 import { pokeSchema } from '../contracts/index.ts';
 import {
@@ -111,7 +112,7 @@ export class TurnWorker {
     const log = stepLog(logger, { turnId, conversationId });
     const ports: Ports = {
       store,
-      model: agent.model,
+      model: modelClient(agent.model),
       tools,
       clock: store.clock(),
       rules: agent.rules,

@@ -1,6 +1,6 @@
 import type { Job, Worker } from 'bullmq';
 import { parkedChildSchema, type VerificationRead } from '../contracts/index.ts';
-import { principalOf, readPlan, type CallState, type Toolbox } from '../loop/index.ts';
+import { principalOf, readPlan, timeoutOf, type CallState, type Toolbox } from '../loop/index.ts';
 import { VerificationPendingError } from './errors.ts';
 import { delay } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
@@ -30,11 +30,11 @@ async function verify(
     return delay({ job, token }, parked.park.dueAt, store.clock());
   }
 
-  const timeoutMs = tools.find(call.tool)?.timeoutMs ?? 15_000;
   const read = await tools.verify(call, {
     operation: call.effect.operation,
-    validUntil: now + timeoutMs,
+    validUntil: now + timeoutOf(tools.find(call.tool)),
     principal: principalOf(parked.messages),
+    silenceMs: parked.silenceMs,
   });
   const number = job.attemptsMade + 1;
   const { attempts, backoffMs, maxBackoffMs } = readPlan(tools, call);

@@ -20,7 +20,12 @@ function callOf(tool: string, args: object): CallState {
 }
 
 function call(tools: ToolExecutor, tool: string, args: object, principal: Requester = ana) {
-  const context = { operation: 'op-1', validUntil: Date.now() + 2_000, principal };
+  const context = {
+    operation: 'op-1',
+    validUntil: Date.now() + 2_000,
+    silenceMs: 2_000,
+    principal,
+  };
   return tools.call(callOf(tool, args), context);
 }
 
@@ -97,6 +102,7 @@ describe('how an answer of the order service is understood', () => {
       operation: 'op-7',
       validUntil,
       principal: ana,
+      silenceMs: 2_000,
     });
 
     expect(await shop.log({ kind: 'request' })).toMatchObject([

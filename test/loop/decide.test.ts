@@ -97,6 +97,15 @@ const FAILURE_ENDS: Record<ModelFailureKind, Ending | 'asks_again' | 'backs_off'
   silence: 'backs_off',
   rate_limited: 'backs_off',
   unavailable: 'backs_off',
+  content_filter: { outcome: 'failed', reason: 'model_refusal' },
+  overflow_mid_generation: { outcome: 'conversation_full', reason: 'context_overflow' },
+  concurrency_limited: 'backs_off',
+  quota_exhausted: 'backs_off',
+  authentication_failed: { outcome: 'failed', reason: 'model_unavailable' },
+  overloaded: 'backs_off',
+  server_error: 'backs_off',
+  network_failure: 'backs_off',
+  aborted: 'backs_off',
 };
 
 describe('when a model call fails', () => {

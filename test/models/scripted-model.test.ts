@@ -18,7 +18,11 @@ const view: View = {
   tools: [],
   budget: { roundsLeft: 5, toolCallsLeft: 15 },
 };
-const options = { timeoutMs: 1_000 };
+const options = {
+  timeoutMs: 1_000,
+  signal: new AbortController().signal,
+  heartbeat: () => {},
+};
 
 test('[S0-14] [S2-44] the same view gets the same answer at the same price', async () => {
   const model = scriptedModel(

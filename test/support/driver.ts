@@ -1,3 +1,4 @@
+import { modelClient } from '../../src/calls/index.ts';
 import { defineAgent } from '../../src/config/index.ts';
 import type { ToolContract } from '../../src/contracts/index.ts';
 import { readPlan, runTurn, type Model, type Ports, type TurnStore } from '../../src/loop/index.ts';
@@ -51,7 +52,14 @@ export async function driveToRest(
     const observer = {
       observe: (event: Parameters<TurnTrace['observe']>[0]) => trace.observe(event),
     };
-    const ports: Ports = { store: crashing, model, tools, clock: store.clock(), observer, rules };
+    const ports: Ports = {
+      store: crashing,
+      model: modelClient(model),
+      tools,
+      clock: store.clock(),
+      observer,
+      rules,
+    };
     try {
       const rest = await runTurn(claimed.turn, ports);
       if (rest.kind === 'parked') await wake(options, tools, conversationId);
@@ -75,6 +83,7 @@ async function wake({ store, clock }: DriverOptions, tools: ToolExecutor, conver
     const read = await tools.verify(call, {
       operation: call.effect.operation,
       validUntil: store.clock().now() + 1_000,
+      silenceMs: 1_000,
       principal: { id: 'ana@example.com', assurance: 'verified' },
     });
     const waiting = { conversationId, turnId, park: park.number };

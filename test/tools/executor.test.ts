@@ -12,6 +12,7 @@ function rig(shop = new Shop()) {
     operation: 'op1',
     validUntil: Date.now() + 100,
     principal: { id: 'ana@example.com', assurance: 'verified' } as const,
+    silenceMs: 1_000,
   });
   const call = (tool: string, args: object): CallState => ({
     id: '1.1',
