@@ -2,10 +2,12 @@ import {
   InvalidInputError,
   limitsSchema,
   type DeliveryTarget,
+  type Caps,
+  type LimitOverrides,
   type Limits,
   type ToolContract,
 } from '../contracts/index.ts';
-import type { AgentRules, Model } from '../loop/index.ts';
+import { versionOf, type AgentRules, type Model, type RiskPolicy } from '../loop/index.ts';
 import type { Skill } from '../skills/index.ts';
 
 export type AgentOptions = {
@@ -19,10 +21,23 @@ export type AgentOptions = {
   target: DeliveryTarget;
   /** Overrides of the default accounts of a turn. */
   limits?: Partial<Limits>;
+  /** Accounts of turns that come in through a source, by its name, where they differ. */
+  sourceLimits?: Readonly<Record<string, LimitOverrides>>;
   /** Largest amount at stake that needs no person, by currency, in minor units. An unlisted currency always asks. */
   approvalLimits?: Readonly<Record<string, number>>;
+  /** More conditions under which a person must agree; they add to `approvalLimits`. */
+  risk?: Partial<Omit<RiskPolicy, 'limits'>>;
   /** The only two texts of ours a customer ever sees. */
   texts?: Partial<AgentRules['texts']>;
+  /** Most a conversation may use in all, and a day (UTC). Default: 30 replies a day. */
+  caps?: { conversation?: Caps; day?: Caps };
+  /**
+   * What a further message of the same person does to a turn that waits: lie behind it (`buffer`, the default), or end it
+   * and be answered together with its message (`supersede`).
+   */
+  whileWaiting?: AgentRules['whileWaiting'];
+  /** Messages of one person that follow each other within this time are answered by one turn. Milliseconds, default 0: never. */
+  burstMs?: number;
   /** Conditions of the agent's own for ending a turn. */
   judge?: AgentRules['judge'];
 };
@@ -35,11 +50,19 @@ export type Agent = {
   target: DeliveryTarget;
 };
 
+/** Two robots that answer each other stop after this many. */
+const DEFAULT_DAY: Caps = { replies: 30 };
+
 const DEFAULT_TEXTS = {
   holding:
     'Thank you for your message. A colleague is looking at your request and will confirm it.',
   handover: 'Thank you for your message. A colleague is taking over and will get back to you.',
 };
+
+function riskOf({ approvalLimits = {}, risk = {} }: AgentOptions): RiskPolicy {
+  const parts = { limits: approvalLimits, customerDay: {}, ...risk };
+  return { ...parts, version: risk.version ?? versionOf(parts) };
+}
 
 /** Describes a company's agent. @throws InvalidInputError naming the field that cannot be used */
 export function defineAgent(options: AgentOptions): Agent {
@@ -65,8 +88,18 @@ export function defineAgent(options: AgentOptions): Agent {
       instructions: options.instructions,
       skills: skills.map(({ name, description }) => ({ name, description })),
       limits: limits.data,
-      approvalLimits: options.approvalLimits ?? {},
+      sourceLimits: options.sourceLimits ?? {},
+      risk: riskOf(options),
+      successOf: Object.fromEntries(
+        skills.flatMap(({ name, success }) => (success === undefined ? [] : [[name, success]])),
+      ),
       texts: { ...DEFAULT_TEXTS, ...options.texts },
+      caps: {
+        conversation: options.caps?.conversation ?? {},
+        day: { ...DEFAULT_DAY, ...options.caps?.day },
+      },
+      whileWaiting: options.whileWaiting ?? 'buffer',
+      burstMs: options.burstMs ?? 0,
       ...(options.judge === undefined ? {} : { judge: options.judge }),
     },
     tools: options.tools,

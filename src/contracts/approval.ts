@@ -14,6 +14,10 @@ const pending = z.object({
   actionHash: z.string(),
   operation: z.string(),
   reason: z.string(),
+  /** Where each value came from; `null`: nobody can tell. */
+  origins: z.record(z.string(), z.string().nullable()).optional(),
+  /** Version of the policy that asks: a decision holds for this version only. */
+  policy: z.string().optional(),
   /** What the approver sees of the world; compared again when the approval comes back. */
   seen: z.unknown(),
   requestedAt: z.number().int(),

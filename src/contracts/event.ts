@@ -32,9 +32,21 @@ export const effectRefusalSchema = z.object({
 });
 export type EffectRefusal = z.infer<typeof effectRefusalSchema>;
 
+/** Where the values of a write came from, by argument; see the loop's provenance. */
+export const originsSchema = z.record(z.string(), z.string().nullable());
+
+/** Digest of what is asked for without its cosmetic arguments, where a contract names some. */
+const request = z.string().optional();
+
 export const callVerdictSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('admitted_read'), callId: z.string() }),
-  z.object({ kind: z.literal('admitted_write'), callId: z.string(), effect: plannedEffectSchema }),
+  z.object({ kind: z.literal('admitted_read'), callId: z.string(), request }),
+  z.object({
+    kind: z.literal('admitted_write'),
+    callId: z.string(),
+    effect: plannedEffectSchema,
+    origins: originsSchema.optional(),
+    request,
+  }),
   z.object({
     kind: z.literal('needs_approval'),
     callId: z.string(),
@@ -43,6 +55,10 @@ export const callVerdictSchema = z.discriminatedUnion('kind', [
     reason: z.string(),
     /** The state of the world the approver will be shown. */
     seen: z.unknown(),
+    origins: originsSchema.optional(),
+    /** Version of the policy that asks. */
+    policy: z.string().optional(),
+    request,
   }),
   z.object({
     kind: z.literal('rejected'),
@@ -50,6 +66,7 @@ export const callVerdictSchema = z.discriminatedUnion('kind', [
     check: z.enum(CHECKS),
     code: z.string(),
     message: z.string(),
+    request,
   }),
   z.object({
     kind: z.literal('on_record'),
@@ -64,11 +81,16 @@ export type CallVerdict = z.infer<typeof callVerdictSchema>;
 export const STOP_CAUSES = [
   'cancelled',
   'human_takeover',
+  'superseded',
   'deadline',
   'cost_budget',
   'token_budget',
+  'max_replies',
 ] as const;
 export type StopCause = (typeof STOP_CAUSES)[number];
+
+/** How what was running came to its end: told to stop and did, had its answer in all the same, or was left behind. */
+export const STOPPED_HOW = ['stopped', 'completed', 'abandoned'] as const;
 
 const at = z.number().int();
 const callId = z.string();
@@ -145,15 +167,26 @@ export const turnEventSchema = z.discriminatedUnion('type', [
     by: z.string(),
     comment: z.string().optional(),
   }),
+  /** The turn has stopped. Asked for by somebody, it holds both moments: when it was asked to, and when it did. */
   z.object({
     type: z.literal('stop_requested'),
     at,
     cause: z.enum(STOP_CAUSES),
     by: z.string().optional(),
     reason: z.string().optional(),
+    requestedAt: at.optional(),
+    /** What was under way when the request came, e.g. `issue_refund (2.1)` or `model`. */
+    running: z.array(z.string()).optional(),
+    how: z.enum(STOPPED_HOW).optional(),
   }),
   z.object({ type: z.literal('turn_failed'), at, code: z.string() }),
-  z.object({ type: z.literal('turn_ended'), at, ending: endingSchema }),
+  z.object({
+    type: z.literal('turn_ended'),
+    at,
+    ending: endingSchema,
+    /** Where it stopped for lack of progress: rounds in all, and how many of them, or of their calls, were the same. */
+    repetition: z.object({ rounds: z.number().int(), identical: z.number().int() }).optional(),
+  }),
 ]);
 export type TurnEvent = z.infer<typeof turnEventSchema>;
 export type TurnEventType = TurnEvent['type'];

@@ -8,6 +8,7 @@ export * from './observation.ts';
 export * from './outcome.ts';
 export * from './proposal.ts';
 export * from './queues.ts';
+export * from './skill.ts';
 export * from './ticket-message.ts';
 export * from './tool-contract.ts';
 export * from './turn.ts';

@@ -32,6 +32,25 @@ export const limitsSchema = z.object({
 export type Limits = z.infer<typeof limitsSchema>;
 export const DEFAULT_LIMITS: Limits = limitsSchema.parse({});
 
+/** Accounts that replace those of the agent, and no others. */
+export const limitOverridesSchema = z.partialRecord(limitsSchema.keyof(), count);
+export type LimitOverrides = z.infer<typeof limitOverridesSchema>;
+
+/** What a conversation has used up since it began, and since the day (UTC, `2026-12-01`) began. */
+export const accountSchema = z.object({
+  tokens: z.number().int(),
+  costMicros: z.number().int(),
+  replies: z.number().int(),
+  day: z.string(),
+  dayTokens: z.number().int(),
+  dayCostMicros: z.number().int(),
+  dayReplies: z.number().int(),
+});
+export type Account = z.infer<typeof accountSchema>;
+
+/** Most a conversation may use in all, or a day. What is left out is not limited. */
+export type Caps = { tokens?: number; costMicros?: number; replies?: number };
+
 /** What is not as by default: all a record has to keep. */
 export function limitsBeside(limits: Limits): Partial<Limits> {
   const names = Object.keys(DEFAULT_LIMITS) as (keyof Limits)[];

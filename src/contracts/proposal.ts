@@ -16,7 +16,13 @@ export type Claim = z.infer<typeof claimSchema>;
 export const proposalSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('tool_calls'),
-    calls: z.array(proposedCallSchema).min(1).max(32),
+    calls: z
+      .array(proposedCallSchema)
+      .min(1)
+      .max(32)
+      .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, {
+        error: 'two calls have the same id',
+      }),
     rationale: z.string().max(500).optional(),
   }),
   z.object({ kind: z.literal('ask_customer'), text: z.string() }),

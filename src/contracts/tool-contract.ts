@@ -26,12 +26,31 @@ export type ToolContext = {
   principal: Requester;
 };
 
-/** Where the value of an argument may come from. */
-export type ArgumentSource = 'customer' | 'authoritative' | 'policy' | 'model';
+/**
+ * Where the value of an argument must come from.
+ * - `customer`: what the customer wrote, or an observation; check whose it is in `authorize`.
+ * - `authoritative`: the whole of a field of an observation. `of`: one of these values, computed from what is established.
+ * - `policy`: the schema itself says what it may be.
+ * - `model`: free text without consequence.
+ * A value that does not trace needs a person.
+ */
+export type ArgumentSource =
+  | 'customer'
+  | 'authoritative'
+  | 'policy'
+  | 'model'
+  | {
+      of(
+        args: Readonly<Record<string, unknown>>,
+        facts: Facts,
+      ): readonly (string | number | boolean)[];
+    };
 
 export type Verification<Input, Read = unknown> = {
   /** `schema`: the answer itself is checked. `reread`: the owning system is read again. `judge`: an independent verifier. */
   level: 'schema' | 'reread' | 'judge';
+  /** What a judge is asked about the read, for level `judge`. */
+  criterion?: string;
   /** Reads the system that owns the fact through its authoritative path. May throw: the verdict is then `unknown`. */
   read(args: Input, context: ToolContext): Promise<Read>;
   /** Judges a read. Must not look at anything but its arguments. */
@@ -59,6 +78,8 @@ export type Idempotency<Input> = {
    * did not land.
    */
   enforcesValidity: boolean;
+  /** Whether the receiver does a call with a known key only once. Default true. */
+  deduplicated?: boolean;
 };
 
 /** Everything the runtime must know about a tool before a model may name it. */
@@ -73,6 +94,10 @@ export interface ToolContract<Input = unknown, Output = unknown> {
   /** The concrete objects a call touches, `kind:id` with `/` for parts. The first one names the operation. */
   resource(args: Input): string[];
   provenance: Readonly<Record<string, ArgumentSource>>;
+  /** Arguments that change nothing about what is asked for, such as a remark: a repeat with another one is a repeat. */
+  cosmetic?: readonly string[];
+  /** It sends something out of the company. If the receiver cannot tell a repeat, a person must agree. */
+  external?: boolean;
   failureModes: readonly ('error_status' | 'raises' | 'times_out')[];
   /** Milliseconds. Default 15,000. */
   timeoutMs?: number;

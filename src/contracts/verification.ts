@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { observationSchema } from './observation.ts';
+import { usageSchema } from './proposal.ts';
 
 /** What an authoritative re-read says about an effect. `unknown`: the read itself failed. */
 export const VERDICTS = ['landed', 'not_landed', 'pending', 'blocked', 'unknown'] as const;
@@ -11,6 +12,10 @@ export const verificationReadSchema = z.object({
   /** Milliseconds since the epoch. */
   at: z.number().int(),
   observation: observationSchema.optional(),
+  /** Who judged the read where its contract asks for a judge, and what that cost. */
+  judge: z
+    .object({ model: z.string(), usage: usageSchema, rationale: z.string().max(500).optional() })
+    .optional(),
   latencyMs: z.number().nonnegative(),
 });
 export type VerificationRead = z.infer<typeof verificationReadSchema>;

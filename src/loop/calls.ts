@@ -10,7 +10,12 @@ import type { CallState, EffectState } from './state.ts';
 
 // The life of one call: proposed, checked, started, settled, verified. Each step takes the call and gives it back changed.
 
-export function checked(call: CallState, verdict: CallVerdict, at: number): CallState {
+export function checked(before: CallState, verdict: CallVerdict, at: number): CallState {
+  const call: CallState = {
+    ...before,
+    ...('request' in verdict && verdict.request !== undefined ? { request: verdict.request } : {}),
+    ...('origins' in verdict && verdict.origins !== undefined ? { origins: verdict.origins } : {}),
+  };
   switch (verdict.kind) {
     case 'admitted_read':
       return { ...call, step: 'admitted' };
@@ -21,7 +26,12 @@ export function checked(call: CallState, verdict: CallVerdict, at: number): Call
         ...call,
         step: 'awaiting_approval',
         effect: planned(verdict.effect),
-        approval: { id: verdict.approvalId, reason: verdict.reason, seen: verdict.seen },
+        approval: {
+          id: verdict.approvalId,
+          reason: verdict.reason,
+          seen: verdict.seen,
+          ...(verdict.policy === undefined ? {} : { policy: verdict.policy }),
+        },
       };
     case 'on_record':
       return onRecord({ ...call, effect: planned(verdict.effect) }, verdict.refusal, at);

@@ -9,8 +9,10 @@ import type {
   ToolContract,
 } from '../contracts/index.ts';
 import { ASSURANCES } from '../contracts/index.ts';
-import { operationKey } from './identity.ts';
-import type { AgentRules, Toolbox } from './ports.ts';
+import { actionHash, operationKey } from './identity.ts';
+import type { AgentRules, ClaimedTurn, Toolbox } from './ports.ts';
+import { originsOf } from './provenance.ts';
+import { personNeeded } from './risk.ts';
 import type { CallState, TurnState } from './state.ts';
 
 export type CheckContext = {
@@ -19,6 +21,7 @@ export type CheckContext = {
   principal: Requester;
   rules: AgentRules;
   tools: Toolbox;
+  claimed: Pick<ClaimedTurn, 'messages' | 'history'>;
 };
 
 /** Passed as far as it can be told without the ledger; `person` says why somebody must agree first. */
@@ -26,7 +29,11 @@ export type Passed = {
   kind: 'passed';
   contract: ToolContract;
   effect?: PlannedEffect;
+  /** Where the values of a write came from. */
+  origins?: Record<string, string | null>;
+  stake?: Stake;
   person?: string;
+  request?: string;
 };
 export type Rejection = Extract<CallVerdict, { kind: 'rejected' }>;
 
@@ -40,13 +47,15 @@ export function checkCall(
   context: CheckContext,
 ): Passed | Rejection {
   const { state, facts, principal, rules, tools } = context;
+  const contract = tools.find(call.tool);
+  let request: { request?: string } = {};
   const reject = (check: Check, denial: Denial): Rejection => ({
     kind: 'rejected',
     callId: call.id,
     check,
     ...denial,
+    ...request,
   });
-  const contract = tools.find(call.tool);
 
   // 1 schema
   if (contract === undefined && !isRecord(call.arguments)) {
@@ -66,6 +75,7 @@ export function checkCall(
       message: `there is no tool ${call.tool}; there are ${known.join(', ')}.`,
     });
   }
+  request = requestOf(call, contract, input.data);
   const outOfRange = contract.range?.(input.data, facts);
   if (outOfRange !== undefined) return reject('allowlist', outOfRange);
 
@@ -96,7 +106,7 @@ export function checkCall(
     }
   }
   if (contract.effect === 'read' || contract.idempotency === undefined) {
-    return { kind: 'passed', contract };
+    return { kind: 'passed', contract, ...request };
   }
 
   // 5 idempotency: name the operation
@@ -119,41 +129,45 @@ export function checkCall(
 
   // 6 approval
   const stake = contract.approval?.(input.data, facts) ?? 'never';
-  const person = personNeeded(stake, rules.approvalLimits);
-  return { kind: 'passed', contract, effect, ...(person === undefined ? {} : { person }) };
+  const traced = originsOf(contract, input.data as Record<string, unknown>, {
+    ...{ state, facts, claimed: context.claimed },
+    parameters: tools.descriptions().find(({ name }) => name === call.tool)?.parameters ?? {},
+  });
+  const person = personNeeded(
+    {
+      tool: call.tool,
+      arguments: input.data,
+      stake,
+      reversible: contract.reversible,
+      origins: traced,
+      facts,
+    },
+    contract,
+    rules.risk,
+  );
+  const origins = Object.fromEntries(traced.map(({ argument, from }) => [argument, from]));
+  return {
+    kind: 'passed',
+    contract,
+    effect,
+    origins,
+    ...(typeof stake === 'object' ? { stake } : {}),
+    ...(person === undefined ? {} : { person }),
+    ...request,
+  };
 }
 
-function personNeeded(
-  stake: Stake | 'never' | 'always',
-  limits: AgentRules['approvalLimits'],
-): string | undefined {
-  if (stake === 'never') return undefined;
-  if (stake === 'always') return 'this action always needs a person';
-  const limit = limits[stake.currency];
-  if (limit === undefined) return `no limit is configured for ${stake.currency}`;
-  return stake.amount > limit
-    ? `${stake.summary} is above the limit of ${formatMoney(limit, stake.currency)}`
-    : undefined;
-}
-
-/** Minor units to text, e.g. `74000, EUR` -> `740.00 EUR`. */
-export function formatMoney(amount: number, currency: string): string {
-  return `${(amount / 100).toFixed(2)} ${currency}`;
+/** What is asked for without the arguments that change nothing; only where the contract names some. */
+function requestOf(
+  call: CallState,
+  { cosmetic = [] }: ToolContract,
+  input: unknown,
+): { request?: string } {
+  if (cosmetic.length === 0 || !isRecord(input)) return {};
+  const rest = Object.entries(input).filter(([name]) => !cosmetic.includes(name));
+  return { request: actionHash(call.tool, Object.fromEntries(rest)) };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The next calls to check: the leading reads together, or one write alone, so that each write sees what came before. */
-export function callsToCheck(
-  calls: readonly CallState[],
-  tools: Toolbox,
-): readonly { call: CallState; inRound: number }[] {
-  const open = calls
-    .map((call, inRound) => ({ call, inRound }))
-    .filter(({ call }) => call.step === 'proposed' || call.step === 'approved');
-  const firstWrite = open.findIndex(({ call }) => tools.find(call.tool)?.effect === 'write');
-  if (firstWrite === -1) return open;
-  return firstWrite === 0 ? open.slice(0, 1) : open.slice(0, firstWrite);
 }

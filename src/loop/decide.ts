@@ -1,16 +1,25 @@
 import {
   DEFAULT_LIMITS,
   limitsSchema,
+  LOAD_SKILL,
+  loadedSkillSchema,
   type Ending,
   type EventOf,
   type Limits,
-  type StopCause,
   type TurnEvent,
 } from '../contracts/index.ts';
 import { checked, onRecord, proven, settled, started } from './calls.ts';
 import { IllegalTransitionError } from './errors.ts';
 import { takeJudgement, takeModelFailure, takeProposal } from './model-answers.ts';
-import { advance, end, settleReservation, updateCall, updateCalls, wait } from './moves.ts';
+import {
+  advance,
+  end,
+  settleReservation,
+  stopped,
+  updateCall,
+  updateCalls,
+  wait,
+} from './moves.ts';
 import { callOf, currentCalls, initialState, type CallState, type TurnState } from './state.ts';
 import { phasesAfter } from './transitions.ts';
 
@@ -70,7 +79,12 @@ function evolve(state: TurnState, event: TurnEvent): TurnState {
         updateCall(state, event.callId, (call) => onRecord(call, event.refusal, event.at)),
       );
     case 'call_settled':
-      return advance(updateCall(state, event.callId, (call) => settled(call, event.result)));
+      return advance(
+        takeSkill(
+          updateCall(state, event.callId, (call) => settled(call, event.result)),
+          event,
+        ),
+      );
     case 'verification_started':
       return state;
     case 'verification_read':
@@ -85,7 +99,7 @@ function evolve(state: TurnState, event: TurnEvent): TurnState {
     case 'approval_decided':
       return takeDecision(state, event);
     case 'stop_requested':
-      return { ...end(state, STOPS[event.cause]), stop: event };
+      return stopped(state, event);
     case 'turn_failed':
       return end(state, { outcome: 'failed', reason: 'internal' });
     case 'turn_ended':
@@ -127,14 +141,6 @@ function commandsFor(state: TurnState): readonly Command[] {
   }
 }
 
-const STOPS = {
-  cancelled: { outcome: 'cancelled', reason: 'cancelled' },
-  human_takeover: { outcome: 'escalated', reason: 'human_takeover' },
-  deadline: { outcome: 'timed_out', reason: 'deadline' },
-  cost_budget: { outcome: 'budget_exhausted', reason: 'cost_budget' },
-  token_budget: { outcome: 'budget_exhausted', reason: 'token_budget' },
-} as const satisfies Record<StopCause, Ending>;
-
 function withDefaults(changed: EventOf<'turn_started'>['limits']): Limits {
   return limitsSchema.parse(changed);
 }
@@ -147,7 +153,7 @@ function start(state: TurnState, event: EventOf<'turn_started'>): TurnState {
     limits: withDefaults(event.limits),
   };
   return event.owner === 'human'
-    ? end(started, STOPS.human_takeover)
+    ? end(started, { outcome: 'escalated', reason: 'human_takeover' })
     : { ...started, phase: 'requesting_model' };
 }
 
@@ -199,6 +205,14 @@ function takeVerification(state: TurnState, event: EventOf<'verification_read'>)
   return next === 'wait' ? wait(after, 'awaiting_verification') : end(after, next);
 }
 
+/** A procedure that was loaded: the turn remembers its version, and the accounts that come with it replace its own. */
+function takeSkill(state: TurnState, { callId, result }: EventOf<'call_settled'>): TurnState {
+  if (result.kind !== 'ok' || callOf(state, callId).tool !== LOAD_SKILL) return state;
+  const loaded = loadedSkillSchema.parse(result.observation.data);
+  const skills = [...state.skills, { name: loaded.name, version: loaded.version }];
+  return { ...state, skills, limits: { ...state.limits, ...loaded.limits } };
+}
+
 function takeDecision(state: TurnState, event: EventOf<'approval_decided'>): TurnState {
   const call = currentCalls(state).find((candidate) => candidate.approval?.id === event.approvalId);
   if (call === undefined) throw new RangeError(`approval ${event.approvalId} belongs to no call`);
@@ -213,7 +227,7 @@ function takeDecision(state: TurnState, event: EventOf<'approval_decided'>): Tur
     case 'expired':
       return end(state, { outcome: 'escalated', reason: 'approval_expired' });
     case 'cancelled':
-      return end(state, STOPS.cancelled);
+      return end(state, { outcome: 'cancelled', reason: 'cancelled' });
     default:
       return event.decision satisfies never;
   }

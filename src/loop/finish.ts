@@ -1,23 +1,67 @@
-import type { Facts } from '../contracts/index.ts';
+import type { Claim, Facts, Observation } from '../contracts/index.ts';
 import type { AgentRules } from './ports.ts';
 import { allCalls, type TurnState } from './state.ts';
-import { evidenceIds } from './view.ts';
+import { isUnsettled } from './view.ts';
 
 /**
  * Whether a finish candidate may end the turn. The model saying so is no evidence: every effect must be settled, every
- * cited observation must exist, and the agent's own conditions must hold. Returns the objection, worded for the model.
+ * claim must stand in what it cites, the success conditions of the skills that were loaded and the agent's own must hold.
+ * Returns the objection, worded for the model.
  */
 export function judgeFinish(state: TurnState, facts: Facts, rules: AgentRules): string | undefined {
   const proposal = state.rounds.at(-1)?.proposal;
   if (proposal?.kind !== 'finish_candidate') return 'there is no finish candidate';
-  const open = allCalls(state).find(({ effect }) =>
-    ['attempted', 'applied', 'unknown'].includes(effect?.status ?? ''),
-  );
+  const calls = allCalls(state);
+  const open = calls.find(({ effect }) => isUnsettled(effect?.status));
   if (open !== undefined) return `${open.tool} (${open.id}) is not verified yet`;
-  const known = evidenceIds(state);
-  for (const claim of proposal.claims) {
-    const missing = claim.evidence.find((id) => !known.has(id));
-    if (missing !== undefined) return `the evidence ${missing} does not exist in this turn`;
+  const { reply, as, claims } = proposal;
+  for (const claim of claims) {
+    const objection = checkClaim(claim, state);
+    if (objection !== undefined) return objection;
   }
-  return rules.judge?.(proposal.reply, facts, allCalls(state));
+  const finish = { reply, as, claims, facts, calls };
+  for (const { name } of state.skills) {
+    const objection = rules.successOf[name]?.(finish);
+    if (objection !== undefined) return `${name}: ${objection}`;
+  }
+  return rules.judge?.(finish);
+}
+
+/** A claim must cite calls of this turn that were answered, and every number and id in it must stand in one of them. */
+function checkClaim({ text, evidence }: Claim, state: TurnState): string | undefined {
+  const cited: string[] = [];
+  for (const id of evidence) {
+    const observations = observationsOf(id, state);
+    if (observations.length === 0) return `the evidence ${id} does not exist in this turn`;
+    cited.push(...observations.map(({ data }) => JSON.stringify(data)));
+  }
+  if (evidence.length === 0) return undefined;
+  const values = cited.flatMap(valuesIn);
+  const missing = valuesIn(text).find((value) => !values.some((seen) => agree(value, seen)));
+  return missing === undefined
+    ? undefined
+    : `"${text}": ${missing} does not stand in ${evidence.join(', ')}`;
+}
+
+/** What a call answered and what its re-reads found. */
+function observationsOf(id: string, state: TurnState): Observation[] {
+  const call = allCalls(state).find((one) => one.id === id);
+  if (call?.result?.kind !== 'ok') return [];
+  const reads = call.effect?.reads.flatMap(({ observation }) => observation ?? []) ?? [];
+  return [call.result.observation, ...reads];
+}
+
+/** Numbers, amounts and ids of a text: what can be held against a record without understanding the sentence. */
+function valuesIn(text: string): string[] {
+  return text.match(/\d+(?:[.,]\d+)*/g) ?? [];
+}
+
+/** Equal as written, or as an amount in main and in minor units: `740.00` stands in `74000`. */
+function agree(stated: string, seen: string): boolean {
+  if (stated === seen) return true;
+  const [one, other] = [stated, seen].map((value) =>
+    Number(value.replace(/,(?=\d{3}\b)/g, '').replace(',', '.')),
+  );
+  if (one === undefined || other === undefined) return false;
+  return one === other || Math.round(one * 100) === other;
 }

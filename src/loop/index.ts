@@ -1,4 +1,7 @@
-export { checkCall, formatMoney } from './check.ts';
+export { checkCall } from './check.ts';
+export { formatMoney, versionOf, type RiskPolicy, type RiskyAction } from './risk.ts';
+export { callsToCheck } from './conflicts.ts';
+export { originsOf, type Origin } from './provenance.ts';
 export { decide, fold, type Command, type Decision } from './decide.ts';
 export { IllegalTransitionError, LostClaimError } from './errors.ts';
 export { actionHash, canonicalJson, digest, intentOf, operationKey, sha256 } from './identity.ts';
@@ -19,6 +22,7 @@ export { phasesAfter, TRANSITIONS, type LoopPhase } from './transitions.ts';
 export { readPlan } from './waiting.ts';
 export {
   assembleView,
+  shorten,
   type HistoryEntry,
   type ToolDescription,
   type View,

@@ -1,11 +1,32 @@
-import type { Ending } from '../contracts/index.ts';
-import { actionHash } from './identity.ts';
+import type { Ending, EventOf, StopCause } from '../contracts/index.ts';
+import { fingerprint, identicalFailures, repetitionOf } from './repetition.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
 
 // How the state of a turn moves. Each takes a state and gives the next one; which event leads to which stands in decide.ts.
 
 export function end(state: TurnState, ending: Ending): TurnState {
   return { ...state, phase: 'ended', ending };
+}
+
+const STOPS = {
+  cancelled: { outcome: 'cancelled', reason: 'cancelled' },
+  human_takeover: { outcome: 'escalated', reason: 'human_takeover' },
+  superseded: { outcome: 'cancelled', reason: 'superseded' },
+  deadline: { outcome: 'timed_out', reason: 'deadline' },
+  cost_budget: { outcome: 'budget_exhausted', reason: 'cost_budget' },
+  token_budget: { outcome: 'budget_exhausted', reason: 'token_budget' },
+  max_replies: { outcome: 'budget_exhausted', reason: 'max_replies' },
+} as const satisfies Record<StopCause, Ending>;
+
+/** Ends the turn for a cause from outside its own course. A superseded turn first settles what it has sent. */
+export function stopped(state: TurnState, stop: EventOf<'stop_requested'>): TurnState {
+  const sent = currentCalls(state).some((call) => call.step === 'verifying');
+  if (stop.cause === 'superseded' && sent) return { ...state, stop };
+  const forced = stop.cause === 'cancelled' && stop.how === 'abandoned';
+  const ending = forced
+    ? ({ outcome: 'cancelled', reason: 'force_terminated' } as const)
+    : STOPS[stop.cause];
+  return { ...end(state, ending), stop };
 }
 
 /** Goes to the model again, if a round is left. */
@@ -73,18 +94,19 @@ function countFailure(state: TurnState, call: CallState): TurnState {
   if (result === undefined || result.kind === 'ok') return { ...state, failures: {} };
   // A call over the limit of the round was never looked at: it tells nothing about progress.
   if (result.kind === 'rejected' && result.check === 'budget') return state;
-  const fingerprint = `${actionHash(call.tool, call.arguments)} ${result.kind} ${result.code}`;
-  const count = (state.failures[fingerprint] ?? 0) + 1;
-  return { ...state, failures: { ...state.failures, [fingerprint]: count } };
+  const print = fingerprint(call, result);
+  const count = (state.failures[print] ?? 0) + 1;
+  return { ...state, failures: { ...state.failures, [print]: count } };
 }
+
+const NO_PROGRESS = { outcome: 'escalated', reason: 'repeated_state' } as const;
 
 /** Where the round goes on: the next step of its calls, a wait, the next round, or a stop for lack of progress. */
 export function advance(state: TurnState): TurnState {
   if (state.phase === 'ended') return state;
+  if (state.stop !== undefined) return stopped(state, state.stop);
+  if (identicalFailures(state) >= state.limits.identicalFailures) return end(state, NO_PROGRESS);
   const counts = Object.values(state.failures);
-  if (counts.some((count) => count >= state.limits.identicalFailures)) {
-    return end(state, { outcome: 'escalated', reason: 'repeated_state' });
-  }
   if (counts.reduce((sum, count) => sum + count, 0) >= state.limits.consecutiveFailures) {
     return end(state, { outcome: 'escalated', reason: 'consecutive_failures' });
   }
@@ -96,5 +118,5 @@ export function advance(state: TurnState): TurnState {
   if (steps.has('proposed') || steps.has('approved')) {
     return { ...state, phase: 'validating_actions' };
   }
-  return nextRound(state);
+  return repetitionOf(state) === undefined ? nextRound(state) : end(state, NO_PROGRESS);
 }

@@ -1,6 +1,15 @@
-import type { TurnEvent } from '../contracts/index.ts';
+import type { EventOf, TurnEvent } from '../contracts/index.ts';
 import { decide, type Command } from './decide.ts';
-import type { ClaimedTurn, EffectMove, Ports, Recorded, Reservation, Transition } from './ports.ts';
+import type {
+  ClaimedTurn,
+  EffectMove,
+  ParkWait,
+  Ports,
+  Recorded,
+  Reservation,
+  Transition,
+  TurnStore,
+} from './ports.ts';
 import { allCalls, initialState, type TurnState } from './state.ts';
 
 /**
@@ -38,6 +47,7 @@ export class OpenTurn {
       seq: this.#seq,
       events: this.#pending,
       moves: effectMoves(this.#recorded, this.state),
+      ...this.#heeded(),
     };
   }
 
@@ -46,17 +56,29 @@ export class OpenTurn {
    * `opening` is the event that opens the call: it is taken in only if the record says go.
    */
   async record(opening: readonly TurnEvent[] = [], reservation?: Reservation): Promise<Recorded> {
-    const { seq, events, moves } = this.transition();
-    const all = [...events, ...opening];
+    const transition = this.transition();
+    const all = [...transition.events, ...opening];
     const recorded = await this.#ports.store.record(
       this.claimed.claim,
-      { seq, events: all, moves },
+      { ...transition, events: all },
       reservation,
     );
     if (recorded.kind !== 'recorded') return recorded;
     for (const event of opening) this.#take(event);
     this.recorded(all.length);
     return recorded;
+  }
+
+  /** Puts the turn to rest, unless somebody has asked it to stop; then nothing of it happens. */
+  async park(event: EventOf<'turn_parked'>, wait: ParkWait): ReturnType<TurnStore['park']> {
+    const { seq, events, moves, ...heeded } = this.transition();
+    const parked = await this.#ports.store.park(
+      this.claimed.claim,
+      { seq, events: [...events, event], moves, ...heeded },
+      wait,
+    );
+    if (parked.kind === 'parked') this.apply(event);
+    return parked;
   }
 
   /** The store has taken the pending events over. */
@@ -71,6 +93,11 @@ export class OpenTurn {
     return this.#pending.some(
       (event) => event.type !== 'turn_started' && event.type !== 'model_requested',
     );
+  }
+
+  #heeded(): { heeded?: number } {
+    const heeded = this.state.stop?.requestedAt;
+    return heeded === undefined ? {} : { heeded };
   }
 
   #take(event: TurnEvent): void {

@@ -1,5 +1,8 @@
 import type {
   AcceptedMessage,
+  Account,
+  Caps,
+  Claim as StatedClaim,
   Approval,
   ApprovalRequest,
   CallResult,
@@ -8,6 +11,7 @@ import type {
   EffectStatus,
   Ending,
   Facts,
+  LimitOverrides,
   Limits,
   ModelFailure,
   Park,
@@ -20,6 +24,7 @@ import type {
   Usage,
   VerificationRead,
 } from '../contracts/index.ts';
+import type { RiskPolicy } from './risk.ts';
 import type { CallState, TurnState } from './state.ts';
 import type { HistoryEntry, ToolDescription, View } from './view.ts';
 
@@ -54,6 +59,10 @@ export type ClaimedTurn = {
   approval?: Approval;
   /** Claim after claim ended without progress: the turn must be given up. */
   poisoned?: boolean;
+  /** Somebody has asked the turn to stop. */
+  signal?: Signal;
+  /** What the conversation used up before this turn. */
+  account?: Account;
 };
 
 /** A change of one ledger row, derived from the turn's own state. */
@@ -77,9 +86,12 @@ export type Transition = {
   seq: number;
   events: readonly TurnEvent[];
   moves: readonly EffectMove[];
+  /** `requestedAt` of the stop the turn knows of already: it does not stop it a second time. */
+  heeded?: number;
 };
 
-export type Signal = { cause: StopCause; by?: string; reason?: string };
+/** Asks a turn to stop. `requestedAt` in milliseconds since the epoch; it also names the request. */
+export type Signal = { cause: StopCause; by?: string; reason?: string; requestedAt?: number };
 
 export type Recorded =
   | { kind: 'recorded' }
@@ -95,6 +107,11 @@ export type Recorded =
 export interface TurnStore {
   record(claim: Claim, transition: Transition, reservation?: Reservation): Promise<Recorded>;
   /** What the ledger would say to this write, without reserving anything. */
+  /**
+   * Books an amount on what a customer has moved today; `over` when the sum would pass `cap`. A person's yes books without
+   * one. Booking an operation twice books it once.
+   */
+  bookStake(booking: StakeBooking): Promise<'booked' | 'over'>;
   peekEffect(
     claim: Claim,
     reservation: Omit<Reservation, 'callId' | 'arguments'>,
@@ -102,10 +119,28 @@ export interface TurnStore {
   park(
     claim: Claim,
     transition: Transition,
-    wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
-  ): Promise<{ unsettled: number }>;
+    wait: ParkWait,
+  ): Promise<{ kind: 'parked'; unsettled: number } | { kind: 'stopped'; signal: Signal }>;
   commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed>;
 }
+
+export type StakeBooking = {
+  customer: string;
+  /** `2026-12-01`, UTC. */
+  day: string;
+  currency: string;
+  operation: string;
+  amount: number;
+  cap?: number;
+};
+
+export type ParkWait = {
+  park: Park;
+  approval?: ApprovalRequest;
+  deliveries: readonly Delivery[];
+  /** A further message of the same requester ends the turn; both are answered by the next one. */
+  supersede?: boolean;
+};
 
 export type Commit = {
   ending: Ending;
@@ -116,8 +151,9 @@ export type Commit = {
   /** What the turn has newly established. */
   facts: Facts;
   handsOver: boolean;
-  /** Claim the turn of the next message in the same step, if one waits. */
-  takeNext: boolean;
+  account: Account;
+  /** Claim the turn of the next message in the same step, if one waits and its burst is over. */
+  takeNext?: { burstMs: number };
 };
 
 /** What a commit leaves: messages that still wait, deliveries on their way, and the next turn if it was claimed. */
@@ -203,11 +239,29 @@ export type AgentRules = {
   instructions: string;
   skills: readonly { name: string; description: string }[];
   limits: Limits;
-  /** Largest amount at stake that needs no person, by currency, in minor units. An unlisted currency always asks. */
-  approvalLimits: Readonly<Record<string, number>>;
+  /** Accounts of turns that came in through a source, where they differ. */
+  sourceLimits: Readonly<Record<string, LimitOverrides>>;
+  risk: RiskPolicy;
   texts: { holding: string; handover: string };
+  caps: { conversation: Caps; day: Caps };
+  /** What a further message does to a turn that waits: lie behind it, or end it and be answered together with its own. */
+  whileWaiting: 'buffer' | 'supersede';
+  /** Messages of one person that follow each other within this time are answered by one turn. Milliseconds, 0: never. */
+  burstMs: number;
   /** Objects to a reply that the evidence does not support; the text goes back to the model. */
-  judge?(reply: string, facts: Facts, effects: readonly CallState[]): string | undefined;
+  judge?(finish: Finish): string | undefined;
+  /** What must hold when a turn that loaded a skill finishes, by the skill's name. */
+  successOf: Readonly<Record<string, (finish: Finish) => string | undefined>>;
+};
+
+/** A finish candidate and what may vouch for it. */
+export type Finish = {
+  reply: string;
+  as: 'replied' | 'no_answer' | 'no_reply_needed';
+  claims: readonly StatedClaim[];
+  facts: Facts;
+  /** Every call of the turn with its result and effect. */
+  calls: readonly CallState[];
 };
 
 export type Ports = {

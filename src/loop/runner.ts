@@ -2,17 +2,22 @@ import type {
   CallVerdict,
   Delivery,
   Ending,
+  EventOf,
   Facts,
   Park,
   Requester,
   TurnEvent,
 } from '../contracts/index.ts';
-import { handsOver, limitsBeside, proposalSchema } from '../contracts/index.ts';
-import { callsToCheck, checkCall, type Passed } from './check.ts';
+import { handsOver, proposalSchema } from '../contracts/index.ts';
+import { accountAfter, exhaustedBy } from './account.ts';
+import { admit } from './admission.ts';
+import { checkCall } from './check.ts';
+import { callsToCheck } from './conflicts.ts';
 import { establishedFacts, newFacts } from './facts.ts';
 import { judgeFinish } from './finish.ts';
-import { canonicalJson, digest } from './identity.ts';
 import { OpenTurn } from './open-turn.ts';
+import { openTurn } from './opening.ts';
+import { howAsked, howCalled, leftOpen, nameOf, UnderWay } from './under-way.ts';
 import { reservationOf } from './reservation.ts';
 import {
   HISTORY_SHOWN,
@@ -26,7 +31,7 @@ import {
   type Signal,
 } from './ports.ts';
 import { currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
-import { deliveriesAtEnd, historyEntry, holdingDelivery } from './voice.ts';
+import { deliveriesAtEnd, historyEntry, holdingDelivery, progressOf } from './voice.ts';
 import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
 
@@ -72,8 +77,11 @@ export async function runTurn(
       case 'verify':
         await runner.verify(command.call);
         break;
-      case 'park':
-        return runner.park(command.kind);
+      case 'park': {
+        const rest = await runner.park(command.kind);
+        if (rest !== undefined) return rest;
+        break;
+      }
       case 'end':
         return runner.end(command.ending, takeNext());
       default:
@@ -85,43 +93,19 @@ export async function runTurn(
 class Runner {
   readonly #turn: OpenTurn;
   readonly #ports: Ports;
+  readonly #underWay: UnderWay;
   #established: { state: TurnState; facts: Facts } | undefined;
 
   constructor(turn: OpenTurn, ports: Ports) {
     this.#turn = turn;
     this.#ports = ports;
+    this.#underWay = new UnderWay(ports, leftOpen(turn.state));
   }
 
-  /** Starts the turn, or resumes it with whatever it was waiting for. */
+  /** Starts the turn, or resumes it; stops it at once where somebody or something asks for that. */
   open(): void {
-    const { claimed } = this.#turn;
-    const at = this.#now();
-    if (claimed.events.length === 0) {
-      const { intent, owner } = claimed;
-      const limits = limitsBeside(this.#ports.rules.limits);
-      this.#turn.apply({ type: 'turn_started', at, intent, owner, limits });
-      return;
-    }
-    this.#turn.apply({ type: 'turn_resumed', at, epoch: claimed.epoch });
-    const { approval, reads = [], park } = claimed;
-    if (park?.callId !== undefined && this.#turn.state.phase === 'awaiting_verification') {
-      for (const { read, final } of reads) {
-        if (this.#turn.state.phase !== 'awaiting_verification') break;
-        this.#turn.apply({ type: 'verification_read', at, callId: park.callId, read, final });
-      }
-    }
-    const asking = this.#turn.state.phase === 'awaiting_approval';
-    if (asking && approval !== undefined && approval.status !== 'pending') {
-      const { id, status, by, comment } = approval;
-      this.#turn.apply({
-        type: 'approval_decided',
-        at: approval.decidedAt,
-        approvalId: id,
-        decision: status,
-        by,
-        ...(comment === undefined ? {} : { comment }),
-      });
-    }
+    const signal = openTurn(this.#turn, this.#ports);
+    if (signal !== undefined && this.#turn.state.phase !== 'ended') this.#stop(signal);
   }
 
   /** No worker gets anywhere with this turn: people take it from here. */
@@ -134,14 +118,17 @@ class Runner {
     const { model, rules, tools } = this.#ports;
     if (this.#outOfTime()) return;
     const { state, claimed } = this.#turn;
-    const view = assembleView(state, claimed, rules, tools.descriptions(), this.#facts());
+    const view = assembleView(
+      state,
+      claimed,
+      rules,
+      tools.descriptions(),
+      this.#facts(),
+      this.#now(),
+    );
     const reserved = model.estimate(view);
-    if (state.spent.costMicros + reserved.costMicros > state.limits.costMicros) {
-      return this.#stop({ cause: 'cost_budget' });
-    }
-    if (state.spent.tokens + reserved.tokens > state.limits.tokens) {
-      return this.#stop({ cause: 'token_budget' });
-    }
+    const exhausted = exhaustedBy(reserved, state, claimed, rules, this.#now());
+    if (exhausted !== undefined) return this.#stop({ cause: exhausted });
     const round = state.rounds.length + 1;
     const requested: TurnEvent = { type: 'model_requested', at: this.#now(), round, reserved };
     if (this.#turn.hasSomethingToRecord) {
@@ -151,7 +138,11 @@ class Runner {
     }
     const startedAt = this.#now();
     const timeoutMs = Math.min(state.limits.modelTimeoutMs, deadlineOf(state) - startedAt);
-    const answer = await model.ask(view, this.#limits(timeoutMs));
+    const answer = await this.#underWay.run(
+      ['model'],
+      () => model.ask(view, this.#limits(timeoutMs)),
+      howAsked,
+    );
     const at = this.#now();
     const latencyMs = at - startedAt;
     if (!answer.ok) {
@@ -199,45 +190,28 @@ class Runner {
   async check(): Promise<void> {
     const { tools, rules } = this.#ports;
     const { state } = this.#turn;
-    const context = { state, facts: this.#facts(), principal: this.#principal(), rules, tools };
+    const { claimed } = this.#turn;
+    const principal = this.#principal();
+    const context = { state, facts: this.#facts(), principal, rules, tools, claimed };
     const verdicts: CallVerdict[] = [];
     for (const [inBatch, { call, inRound }] of callsToCheck(currentCalls(state), tools).entries()) {
       const checked = checkCall(call, { inRound, inBatch }, context);
-      verdicts.push(checked.kind === 'passed' ? await this.#admit(call, checked) : checked);
+      verdicts.push(
+        checked.kind === 'passed'
+          ? await admit(call, checked, this.#turn, this.#ports, this.#context(call))
+          : checked,
+      );
     }
     this.#turn.apply({ type: 'calls_checked', at: this.#now(), verdicts });
-  }
-
-  /** The last step of the checks: a write that a person must agree to is compared with what that person saw. */
-  async #admit(call: CallState, { effect, person }: Passed): Promise<CallVerdict> {
-    const callId = call.id;
-    if (effect === undefined) return { kind: 'admitted_read', callId };
-    if (person === undefined) return { kind: 'admitted_write', callId, effect };
-    const { store, tools } = this.#ports;
-    const row = reservationOf(call, effect, tools);
-    const refusal = await store.peekEffect(this.#turn.claimed.claim, row);
-    if (refusal !== undefined) return { kind: 'on_record', callId, effect, refusal };
-    const shown = await tools.approvalState(call, this.#context(call));
-    if (!shown.ok) {
-      const { code, message } = shown;
-      return { kind: 'rejected', callId, check: 'approval', code, message };
-    }
-    const seen = shown.state;
-    if (call.approval !== undefined && canonicalJson(call.approval.seen) === canonicalJson(seen)) {
-      return { kind: 'admitted_write', callId, effect };
-    }
-    const { claim } = this.#turn.claimed;
-    const parks = String(this.#turn.state.spent.parks);
-    const approvalId = digest('approval', claim.turnId, callId, parks);
-    return { kind: 'needs_approval', callId, effect, approvalId, reason: person, seen };
   }
 
   /** Runs what passed: reads side by side, a write alone and only with its row in the ledger. */
   async call(calls: readonly CallState[]): Promise<void> {
     if (this.#outOfTime()) return;
+    const { tools } = this.#ports;
     const planned = calls.map((call) => {
       const context = this.#context(call);
-      const enforced = this.#ports.tools.find(call.tool)?.idempotency?.enforcesValidity === true;
+      const enforced = tools.find(call.tool)?.idempotency?.enforcesValidity === true;
       return { call, context, ...(enforced ? { validUntil: context.validUntil } : {}) };
     });
     const opening = planned.map(({ call, context: _context, ...validity }): TurnEvent => {
@@ -245,16 +219,18 @@ class Runner {
     });
     const write = planned.find(({ call }) => call.effect !== undefined);
     const reservation =
-      write?.call.effect &&
-      reservationOf(write.call, write.call.effect, this.#ports.tools, write.validUntil);
+      write?.call.effect && reservationOf(write.call, write.call.effect, tools, write.validUntil);
     if (!(await this.#mayGo(opening, reservation))) return;
-    const settled = await Promise.all(
-      planned.map(async ({ call, context }): Promise<TurnEvent> => {
-        const startedAt = this.#now();
-        const result = await this.#ports.tools.call(call, context);
-        const at = this.#now();
-        return { type: 'call_settled', at, callId: call.id, result, latencyMs: at - startedAt };
-      }),
+    const run = planned.map(({ call, context }) => async (): Promise<EventOf<'call_settled'>> => {
+      const startedAt = this.#now();
+      const result = await tools.call(call, context);
+      const at = this.#now();
+      return { type: 'call_settled', at, callId: call.id, result, latencyMs: at - startedAt };
+    });
+    const settled = await this.#underWay.run(
+      calls.map(nameOf),
+      () => Promise.all(run.map((start) => start())),
+      (events) => howCalled(events.map(({ result }) => result)),
     );
     for (const event of settled) this.#turn.apply(event);
   }
@@ -265,44 +241,62 @@ class Runner {
     if (this.#outOfTime()) return;
     if (!(await this.#mayGo([{ type: 'verification_started', at: this.#now(), callId }]))) return;
     const final = readPlan(this.#ports.tools, call).attempts <= 1;
-    const read = await this.#ports.tools.verify(call, this.#context(call));
+    const read = await this.#underWay.run([`re-read of ${nameOf(call)}`], () =>
+      this.#ports.tools.verify(call, this.#context(call)),
+    );
     this.#turn.apply({ type: 'verification_read', at: this.#now(), callId, read, final });
   }
 
-  async park(kind: Park['kind']): Promise<Rest> {
+  /** Nothing when the turn was asked to stop meanwhile. */
+  async park(kind: Park['kind']): Promise<Rest | undefined> {
     const { claimed, state } = this.#turn;
     const { store, rules, tools } = this.#ports;
     const at = this.#now();
     const park = planPark(kind, { at, state, claimed, tools });
     const approval = approvalRequest(park, { at, state, claimed, tools });
     const deliveries = approval === undefined ? [] : [holdingDelivery(claimed, rules)];
-    this.#turn.apply({ type: 'turn_parked', at, park });
-    const { unsettled } = await store.park(claimed.claim, this.#turn.transition(), {
-      park,
-      ...(approval === undefined ? {} : { approval }),
-      deliveries,
-    });
-    return { kind: 'parked', park, deliver: isNews(deliveries, unsettled) };
+    const parked = await this.#turn.park(
+      { type: 'turn_parked', at, park },
+      {
+        park,
+        ...(approval === undefined ? {} : { approval }),
+        deliveries,
+        supersede: rules.whileWaiting === 'supersede' && state.stop === undefined,
+      },
+    );
+    if (parked.kind === 'parked') {
+      return { kind: 'parked', park, deliver: isNews(deliveries, parked.unsettled) };
+    }
+    this.#stop(parked.signal);
+    return undefined;
   }
 
   async end(ending: Ending, takeNext: boolean): Promise<Rest> {
     const { claimed, state } = this.#turn;
     const { rules, store } = this.#ports;
     const deliveries = deliveriesAtEnd(claimed, state, ending, rules);
-    this.#turn.apply({ type: 'turn_ended', at: this.#now(), ending });
+    this.#turn.apply({
+      type: 'turn_ended',
+      at: this.#now(),
+      ending,
+      ...repetitionAt(state, ending),
+    });
     const entry = historyEntry(claimed, state, ending);
     const facts = this.#facts();
+    const superseded = ending.reason === 'superseded';
     const { waiting, unsettled, next } = await store.commit(
       claimed.claim,
       this.#turn.transition(),
       {
         ending,
-        answered: claimed.messages.map(({ id }) => id),
+        // The next turn answers them, together with what came after.
+        answered: superseded ? [] : claimed.messages.map(({ id }) => id),
         history: entry,
         deliveries,
         facts: newFacts(claimed.facts, facts),
         handsOver: handsOver(ending),
-        takeNext,
+        account: accountAfter(claimed, state, deliveries, this.#now()),
+        ...(takeNext ? { takeNext: { burstMs: rules.burstMs } } : {}),
       },
     );
     const deliver = isNews(deliveries, unsettled);
@@ -333,7 +327,9 @@ class Runner {
   }
 
   #stop(signal: Signal): void {
-    this.#turn.apply({ type: 'stop_requested', at: this.#now(), ...signal });
+    const { requestedAt } = signal;
+    const under = requestedAt === undefined ? {} : this.#underWay.at(requestedAt);
+    this.#turn.apply({ type: 'stop_requested', at: this.#now(), ...signal, ...under });
   }
 
   #outOfTime(): boolean {
@@ -377,6 +373,14 @@ class Runner {
     const { silenceMs } = this.#turn.state.limits;
     return { timeoutMs, silenceMs, ...(stop === undefined ? {} : { stop }) };
   }
+}
+
+function repetitionAt(
+  state: TurnState,
+  { reason }: Ending,
+): Pick<EventOf<'turn_ended'>, 'repetition'> {
+  const stuck = reason === 'repeated_state' || reason === 'consecutive_failures';
+  return stuck ? { repetition: progressOf(state) } : {};
 }
 
 /** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */

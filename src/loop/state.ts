@@ -23,6 +23,8 @@ export type CallState = {
   id: string;
   tool: string;
   arguments: unknown;
+  /** Digest of what is asked for without its cosmetic arguments, where the contract names some. */
+  request?: string;
   step:
     | 'proposed'
     | 'awaiting_approval'
@@ -32,7 +34,9 @@ export type CallState = {
     | 'verifying'
     | 'done';
   effect?: EffectState;
-  approval?: { id: string; reason: string; seen: unknown };
+  approval?: { id: string; reason: string; seen: unknown; policy?: string };
+  /** Where the values of a write came from. */
+  origins?: Readonly<Record<string, string | null>>;
   result?: CallResult;
 };
 
@@ -71,6 +75,8 @@ export type TurnState = {
   /** Who or what stopped the turn from outside its own course. */
   stop?: EventOf<'stop_requested'>;
   ending?: Ending;
+  /** Procedures the turn has loaded, and in which version. */
+  skills: readonly { name: string; version: string }[];
 };
 
 export function initialState(limits: Limits): TurnState {
@@ -87,6 +93,7 @@ export function initialState(limits: Limits): TurnState {
     rejectedFinishes: 0,
     failures: {},
     personWaitMs: 0,
+    skills: [],
   };
 }
 

@@ -36,6 +36,8 @@ export const TRANSITIONS = {
   },
   running_tools: {
     ...ANY_TIME,
+    // What was sent is settled first.
+    stop_requested: ['ended', 'running_tools'],
     turn_resumed: ['running_tools'],
     call_started: ['running_tools'],
     effect_refused: ['running_tools', 'validating_actions', 'requesting_model', 'ended'],
@@ -45,6 +47,7 @@ export const TRANSITIONS = {
   },
   awaiting_verification: {
     ...ANY_TIME,
+    stop_requested: ['ended', 'awaiting_verification'],
     turn_parked: ['awaiting_verification'],
     turn_resumed: ['awaiting_verification'],
     verification_started: ['awaiting_verification'],

@@ -2,7 +2,8 @@ import { handsOver, type Delivery, type Ending } from '../contracts/index.ts';
 import { digest } from './identity.ts';
 import type { AgentRules, ClaimedTurn } from './ports.ts';
 import { allCalls, type CallState, type TurnState } from './state.ts';
-import { viewRound, type HistoryEntry } from './view.ts';
+import { identicalFailures, repetitionOf } from './repetition.ts';
+import { isUnsettled, shorten, viewRound, type HistoryEntry } from './view.ts';
 
 /** The reply of a turn that completed with one; the only text of the model that ever goes out. */
 export function replyOf(state: TurnState, ending: Ending): string | undefined {
@@ -64,18 +65,17 @@ export function historyEntry(claimed: ClaimedTurn, state: TurnState, ending: End
 /** For the people who take over: what was asked, done, unknown and left undone, and what is safe now. */
 function handoverNote(claimed: ClaimedTurn, state: TurnState, ending: Ending): string {
   const calls = allCalls(state);
-  const unknown = calls.filter(({ effect }) =>
-    ['attempted', 'unknown', 'applied'].includes(effect?.status ?? ''),
-  );
+  const unknown = calls.filter(({ effect }) => isUnsettled(effect?.status));
   const undone = calls.filter(
     ({ effect, step }) =>
       effect !== undefined && (effect.status === 'planned' || step === 'proposed'),
   );
-  const identical = Math.max(0, ...Object.values(state.failures));
+  const { rounds, identical } = progressOf(state);
   const model = state.rounds.at(-1)?.proposal;
   return [
     `Turnkeeper stopped: ${ending.outcome} (${ending.reason}).`,
     ...(model?.kind === 'escalate' ? [`Model's reason: ${shorten(model.rationale, 300)}`] : []),
+    ...stoppedBy(state),
     `Asked: ${shorten(claimed.messages.map((message) => message.text).join(' / '), 300)}`,
     `Done: ${effectLines(calls).join('; ') || 'nothing'}.`,
     `Not certain: ${unknown.map(describe).join('; ') || 'nothing'}.`,
@@ -83,8 +83,43 @@ function handoverNote(claimed: ClaimedTurn, state: TurnState, ending: Ending): s
     unknown.length > 0
       ? 'Next: settle what is not certain in the system that owns it before anything is repeated.'
       : 'Next: it is safe to act or to reprocess; what is on record as done will not happen again.',
-    `${state.rounds.length} rounds, ${identical} identical failures.`,
+    `${rounds} rounds, ${identical} identical.`,
+    ...(ending.outcome === 'budget_exhausted' ? [`Used: ${spentOf(state)}.`] : []),
   ].join('\n');
+}
+
+/** Who asked for the stop, when, and what was under way then: nothing is claimed to be rolled back. */
+function stoppedBy({ stop }: TurnState): string[] {
+  if (stop?.requestedAt === undefined) return [];
+  const { by = 'nobody named', reason = '', running = [], how = 'stopped' } = stop;
+  const met = running.length === 0 ? 'nothing was under way' : `${running.join(', ')} ${HOW[how]}`;
+  return [
+    `Asked to stop by ${by} at ${new Date(stop.requestedAt).toISOString()}${reason === '' ? '' : ` (${shorten(reason, 200)})`}; stopped at ${new Date(stop.at).toISOString()}; ${met}.`,
+  ];
+}
+
+const HOW = {
+  stopped: 'ended when told to',
+  completed: 'ran to its end all the same',
+  abandoned: 'was left behind and may still be running',
+} as const;
+
+/** How far a turn got without getting further: rounds in all, and how many of them, or of their calls, were the same. */
+export function progressOf(state: TurnState): { rounds: number; identical: number } {
+  const repeated = repetitionOf(state)?.rounds ?? 0;
+  return {
+    rounds: state.rounds.length,
+    identical: Math.max(identicalFailures(state), repeated),
+  };
+}
+
+function spentOf({ rounds, spent, limits }: TurnState): string {
+  return [
+    `${rounds.length} of ${limits.rounds} rounds`,
+    `${spent.toolCalls} of ${limits.toolCalls} tool calls`,
+    `${spent.tokens} of ${limits.tokens} tokens`,
+    `${spent.costMicros} of ${limits.costMicros} micro-dollars`,
+  ].join(', ');
 }
 
 function effectLines(calls: readonly CallState[]): string[] {
@@ -95,9 +130,4 @@ function effectLines(calls: readonly CallState[]): string[] {
 
 function describe({ tool, effect }: CallState): string {
   return `${tool} ${effect?.resource ?? ''} ${effect?.status ?? 'not run'}`;
-}
-
-function shorten(text: string, length: number): string {
-  const flat = text.replaceAll(/\s+/g, ' ').trim();
-  return flat.length > length ? `${flat.slice(0, length - 1)}…` : flat;
 }

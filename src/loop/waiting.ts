@@ -66,6 +66,8 @@ export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | u
     actionHash: hashOfCall(call, moment.tools),
     operation: effect?.operation ?? '',
     reason: approval?.reason ?? '',
+    ...(call.origins === undefined ? {} : { origins: call.origins }),
+    ...(approval?.policy === undefined ? {} : { policy: approval.policy }),
     seen: approval?.seen,
     requestedAt: at,
     expiresAt: park.dueAt,

@@ -1,7 +1,7 @@
 import { Queue, type Job, type JobsOptions } from 'bullmq';
 import { QUEUES, type ParkedChild, type Park, type QueueName } from '../contracts/index.ts';
 import { digest } from '../loop/index.ts';
-import type { Store } from '../store/index.ts';
+import type { ParkedTurn, Store } from '../store/index.ts';
 
 /** The job that waits for a park to be over has one name per turn and park, so adding it twice is adding it once. */
 export function childJobId(turnId: string, park: number): string {
@@ -97,6 +97,21 @@ export class Queues {
       waiting.conversationId,
     );
     return queue.getJob(childJobId(waiting.turnId, waiting.park));
+  }
+
+  /**
+   * Wakes a parked turn before what it waits for is over; its record says why. A child that runs just now is let go as well.
+   * What does not arrive here the reconciler makes up for.
+   */
+  async wake({ turnId, jobId, park }: ParkedTurn, conversationId: string): Promise<void> {
+    if (park.kind === 'back_off') {
+      const job = await this.of('turns', conversationId).getJob(jobId);
+      await job?.promote().catch(() => {});
+      return;
+    }
+    const child = await this.child({ conversationId, turnId, park: park.number }, park.kind);
+    await child?.removeChildDependency().catch(() => {});
+    await child?.remove().catch(() => {});
   }
 
   /** Runs what a park waits for now. Only a wake-up: whether there is anything to see stands in the store. */

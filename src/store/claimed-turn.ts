@@ -1,5 +1,6 @@
 import {
   acceptedMessageSchema,
+  accountSchema,
   approvalSchema,
   verificationReadSchema,
   type Approval,
@@ -7,7 +8,7 @@ import {
   type Park,
   type TurnEvent,
 } from '../contracts/index.ts';
-import { intentOf, type ClaimedTurn, type HistoryEntry } from '../loop/index.ts';
+import { intentOf, type ClaimedTurn, type HistoryEntry, type Signal } from '../loop/index.ts';
 import { decodeEvent } from './event-codec.ts';
 
 /** Reads the answer of claim-turn, or of the claim a commit made. */
@@ -44,6 +45,8 @@ export function readClaimedTurn(
     ...(parked === undefined ? {} : { park: parked, reads: readsOf(fields, parked.number) }),
     ...(decided === undefined ? {} : { approval: decided }),
     ...(fields['poisoned'] === '1' ? { poisoned: true } : {}),
+    ...(fields['signal'] ? { signal: JSON.parse(fields['signal']) as Signal } : {}),
+    ...(fields['account'] ? { account: accountSchema.parse(JSON.parse(fields['account'])) } : {}),
   };
 }
 

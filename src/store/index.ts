@@ -1,6 +1,7 @@
 export { connect, ingressConnection } from './connection.ts';
 export { conversationIdOf, messageIdOf } from './conversation-id.ts';
 export { LaneCountError } from './errors.ts';
+export { Records } from './records.ts';
 export type { Retention } from './retention.ts';
 export {
   Store,
@@ -8,6 +9,8 @@ export {
   type ApprovalAnswer,
   type ClaimReply,
   type DeliveryClaim,
+  type EffectAnswer,
+  type HumanMessage,
   type ParkedTurn,
   type StoreOptions,
 } from './store.ts';

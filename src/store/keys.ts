@@ -5,7 +5,7 @@
  * Durations: a key without a time-out lives until the step named here removes it.
  */
 export const KEY_KINDS = {
-  /** hash, by conversation: open turn, claim token, epoch, owner, stuck counts. `conversationMs` after its last turn. */
+  /** hash, by conversation: open turn, claim token, epoch, owner, stuck counts, account, the stop that was asked for. `conversationMs` after its last turn. */
   conv: 'conv',
   /** list of AcceptedMessage, by conversation: accepted, not yet answered. Popped by commit-turn. */
   mail: 'mail',
@@ -43,6 +43,10 @@ export const KEY_KINDS = {
   ended: 'ended',
   /** sorted set of conversations by their last turn's end, where nothing waited behind it; dropped by age from here. */
   quiet: 'quiet',
+  /** hash operation -> amount, by customer, day and currency: what was moved for them. Two days. */
+  stake: 'stake',
+  /** channel, not a key: names turns that were asked to stop, for the workers that have them. */
+  stops: 'stops',
   /** string, by worker process: set while it lives. Seconds. */
   worker: 'worker',
   /** hash: what was fixed at the first start, such as the number of lanes. */

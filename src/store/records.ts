@@ -178,7 +178,7 @@ export class Records {
     return {
       conversationId,
       openTurn: fields['turn'] ?? null,
-      lastTurn: history === null ? null : (JSON.parse(history) as HistoryEntry).turnId,
+      lastTurn: history === null ? null : turnOf(JSON.parse(history) as HistoryEntry),
       waiting,
       oldestWaitingSince:
         oldest === null ? null : (JSON.parse(oldest) as AcceptedMessage).acceptedAt,
@@ -386,6 +386,10 @@ const WAITING_SHOWN = 5;
 export async function storedLanes(redis: Redis, prefix: string): Promise<number | undefined> {
   const lanes = await redis.hget(key(laneTag(prefix, 0), 'meta'), 'lanes');
   return lanes === null ? undefined : Number(lanes);
+}
+
+function turnOf(entry: HistoryEntry): string | null {
+  return entry.kind === 'human' ? null : entry.turnId;
 }
 
 function readEntry(json: string): RecordEntry {

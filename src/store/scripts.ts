@@ -14,6 +14,11 @@ const SCRIPTS = [
   'claim-delivery',
   'settle-delivery',
   'take-due',
+  'request-stop',
+  'take-over',
+  'release',
+  'settle-effect',
+  'book-stake',
 ] as const;
 export type ScriptName = (typeof SCRIPTS)[number];
 export type ScriptArgument = string | number;

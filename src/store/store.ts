@@ -4,7 +4,6 @@ import {
   acceptedMessageSchema,
   type AcceptedMessage,
   type ApprovalDecision,
-  type ApprovalRequest,
   type Delivery,
   type EffectRefusal,
   type EffectStatus,
@@ -24,9 +23,11 @@ import {
   type ClaimedTurn,
   type Commit,
   type Committed,
+  type ParkWait,
   type Recorded,
   type Reservation,
   type Signal,
+  type StakeBooking,
   type Transition,
   type TurnStore,
 } from '../loop/index.ts';
@@ -60,10 +61,12 @@ export type Accepted = {
   turnId?: string;
   /** Nobody had to be answered before it: somebody must be woken. */
   first?: boolean;
+  /** The parked turn it ends, which must be woken. */
+  superseded?: string;
 };
 
 /** Which job of which worker process claims; the nonce tells a repeat of the same claim. */
-export type Claimer = { jobId: string; workerId: string; nonce?: string };
+export type Claimer = { jobId: string; workerId: string; nonce?: string; burstMs?: number };
 
 export type ClaimReply =
   | { kind: 'empty' }
@@ -82,6 +85,24 @@ export type ApprovalAnswer =
       conversationId: string;
       turnId: string;
     };
+
+export type StopAnswer =
+  | { kind: 'not_open' }
+  | {
+      kind: 'requested' | 'already';
+      /** It waits without a worker and must be woken. */
+      parked: boolean;
+      signal: Signal;
+    };
+
+export type EffectAnswer =
+  | { kind: 'not_found' }
+  /** Its turn is still open and may find out by itself. */
+  | { kind: 'in_flight'; conversationId: string; turnId: string }
+  | { kind: 'settled' | 'already'; status: EffectStatus; conversationId: string; turnId: string };
+
+/** What a person wrote to the customer in public. `messageId` as the source names it. */
+export type HumanMessage = { messageId: string; text: string };
 
 export type ParkedTurn = {
   turnId: string;
@@ -129,7 +150,7 @@ export class Store implements TurnStore {
     this.#prefix = options.prefix ?? 'tk';
     const slackMs = options.slackMs ?? 15_000;
     const retention: Retention = { ...DEFAULT_RETENTION, ...options.retention };
-    this.#run = loadScripts(options.redis, { ...retention, slackMs });
+    this.#run = loadScripts(options.redis, { ...retention, slackMs, wakeUpMs: WAKE_UP_GRACE_MS });
     this.#offset = options.clockOffsetMs ?? (() => 0);
   }
 
@@ -174,7 +195,14 @@ export class Store implements TurnStore {
       conversationId === `${source}/${externalId}` ? '' : externalId,
     );
     if (reply[0] === 'accepted') {
-      return { kind: 'accepted', conversationId, id, first: reply[1] === 1 };
+      const superseded = asText(reply[2]);
+      return {
+        kind: 'accepted',
+        conversationId,
+        id,
+        first: reply[1] === 1,
+        ...(superseded === '' ? {} : { superseded }),
+      };
     }
     if (reply[0] !== 'known') throw new UnexpectedReplyError('accept-message', reply);
     const turnId = asText(reply[1]);
@@ -213,12 +241,13 @@ export class Store implements TurnStore {
     const reply = await this.#transition('record-transition', claim, transition, [
       jsonList(transition.moves.map(moveArgument)),
       wanted,
+      transition.heeded ?? '',
     ]);
     switch (reply[0]) {
       case 'recorded':
         return { kind: 'recorded' };
       case 'stopped':
-        return { kind: 'stopped', signal: JSON.parse(asText(reply[1])) as Signal };
+        return { kind: 'stopped', signal: readSignal(reply[1]) };
       case 'refused':
         return { kind: 'refused', refusal: readRefusal(reply) };
       case 'lost-claim':
@@ -237,27 +266,44 @@ export class Store implements TurnStore {
     const reply = await this.#transition('record-transition', claim, nothing, [
       '',
       this.#reservation(claim, full, true),
+      '',
     ]);
     if (reply[0] === 'refused') return readRefusal(reply);
     if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
     return undefined;
   }
 
+  async bookStake({
+    customer,
+    day,
+    currency,
+    operation,
+    amount,
+    cap,
+  }: StakeBooking): Promise<'booked' | 'over'> {
+    const args = [digest('stake', customer, day, currency), operation, amount, cap ?? ''];
+    const reply = await this.#run['book-stake'](this.tagOf(customer), ...args);
+    return reply === 'over' ? 'over' : 'booked';
+  }
+
   async park(
     claim: Claim,
     transition: Transition,
-    wait: { park: Park; approval?: ApprovalRequest; deliveries: readonly Delivery[] },
-  ): Promise<{ unsettled: number }> {
+    wait: ParkWait,
+  ): Promise<{ kind: 'parked'; unsettled: number } | { kind: 'stopped'; signal: Signal }> {
     const reply = await this.#transition('park-turn', claim, transition, [
       jsonList(transition.moves.map(moveArgument)),
       JSON.stringify(wait.park),
       wait.approval?.id ?? '',
       wait.approval === undefined ? '' : JSON.stringify(wait.approval),
       jsonList(wait.deliveries.map(deliveryArgument)),
+      transition.heeded ?? '',
+      wait.supersede ? '1' : '',
     ]);
+    if (reply[0] === 'stopped') return { kind: 'stopped', signal: readSignal(reply[1]) };
     if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
     if (reply[0] !== 'parked') throw new UnexpectedReplyError('park-turn', reply);
-    return { unsettled: Number(reply[1]) };
+    return { kind: 'parked', unsettled: Number(reply[1]) };
   }
 
   async commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed> {
@@ -281,8 +327,9 @@ export class Store implements TurnStore {
       jsonList(commit.deliveries.map(deliveryArgument)),
       jsonList(facts),
       commit.handsOver ? '1' : '',
-      commit.takeNext ? this.#claimer(claim) : '',
+      commit.takeNext === undefined ? '' : this.#claimer({ ...claim, ...commit.takeNext }),
       commit.answered.map((id) => `${id},`).join(''),
+      JSON.stringify(commit.account),
       ...transition.events.map(encodeEvent),
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
@@ -307,6 +354,105 @@ export class Store implements TurnStore {
     );
     if (reply[0] === 'lost-claim') return undefined;
     return { until: Number(reply[1]), stuck: Number(reply[2]) };
+  }
+
+  // --- stopping and taking over -------------------------------------------------------------------------------------
+
+  /** Asks a turn to stop; it does so at its next step, and whoever has it is told at once. */
+  async requestStop(
+    conversationId: string,
+    turnId: string,
+    signal: { cause: 'cancelled'; by: string; reason: string },
+  ): Promise<StopAnswer> {
+    const reply = await this.#call(
+      'request-stop',
+      conversationId,
+      conversationId,
+      turnId,
+      JSON.stringify(signal),
+      this.#offset(),
+    );
+    if (reply[0] === 'not-open') return { kind: 'not_open' };
+    const kind = reply[0] === 'requested' ? 'requested' : 'already';
+    return { kind, parked: reply[1] === 'wake', signal: readSignal(reply[2]) };
+  }
+
+  /**
+   * Gives a conversation to a person. From then on nothing is started in it; what the agent still wanted to say is not
+   * sent. `message`: what the person wrote in public; it enters the history once.
+   */
+  async takeOver(
+    conversationId: string,
+    { by, reason, message }: { by: string; reason: string; message?: HumanMessage },
+  ): Promise<{ kind: 'taken' | 'already'; turnId: string; parked: boolean; waiting: number }> {
+    const entry = message && { kind: 'human', by, text: message.text };
+    const reply = await this.#call(
+      'take-over',
+      conversationId,
+      conversationId,
+      JSON.stringify({ cause: 'human_takeover', by, reason }),
+      this.#offset(),
+      entry === undefined ? '' : JSON.stringify(entry),
+      message === undefined ? '' : digest('human', conversationId, message.messageId),
+    );
+    return {
+      kind: reply[0] === 'taken' ? 'taken' : 'already',
+      turnId: asText(reply[1]),
+      parked: reply[2] === 'wake',
+      waiting: Number(reply[3]),
+    };
+  }
+
+  /** Gives a conversation back to the agent. */
+  async release(conversationId: string): Promise<'released' | 'already' | 'not_found'> {
+    const [answer] = await this.#call('release', conversationId, conversationId);
+    return answer === 'not-found' ? 'not_found' : answer === 'released' ? 'released' : 'already';
+  }
+
+  /** A person says what became of an effect nobody could tell; a note about it goes to the ticket. */
+  async settleEffect(
+    operation: string,
+    verdict: 'verified' | 'not_landed',
+    { by, evidence, note }: { by: string; evidence: string; note: Delivery },
+  ): Promise<EffectAnswer> {
+    for (const tag of this.tags()) {
+      const reply = list(
+        await this.#run['settle-effect'](
+          tag,
+          operation,
+          verdict,
+          by,
+          evidence,
+          this.#offset(),
+          JSON.stringify(deliveryArgument(note)),
+        ),
+      );
+      if (reply[0] === 'not-found') continue;
+      if (reply[0] === 'in-flight') {
+        return { kind: 'in_flight', conversationId: asText(reply[1]), turnId: asText(reply[2]) };
+      }
+      return {
+        kind: reply[0] === 'settled' ? 'settled' : 'already',
+        status: asText(reply[1]) as EffectStatus,
+        conversationId: asText(reply[2]),
+        turnId: asText(reply[3]),
+      };
+    }
+    return { kind: 'not_found' };
+  }
+
+  /** Tells of every turn that is asked to stop, until `close`. Best effort: the record is what counts. */
+  async onStop(listener: (turnId: string) => void): Promise<{ close(): void }> {
+    const subscriber = this.redis.duplicate();
+    // A lost connection is made again, and so is the subscription.
+    subscriber.on('error', () => {});
+    subscriber.on('message', (_channel, turnId) => listener(turnId));
+    await subscriber.subscribe(...this.tags().map((tag) => key(tag, 'stops')));
+    return {
+      close() {
+        subscriber.disconnect();
+      },
+    };
   }
 
   // --- what wakes a parked turn -------------------------------------------------------------------------------------
@@ -496,13 +642,14 @@ export class Store implements TurnStore {
   }
 
   /** Who claims a turn; the id for a turn that has to be opened comes with it. */
-  #claimer({ jobId, workerId, nonce }: Claimer): string {
+  #claimer({ jobId, workerId, nonce, burstMs = 0 }: Claimer): string {
     return JSON.stringify({
       nonce: nonce ?? nextNonce(),
       candidate: `t${nextNonce()}`,
       job: jobId,
       worker: workerId,
       history: HISTORY_SHOWN,
+      burstMs,
     });
   }
 
@@ -567,6 +714,10 @@ function moveArgument(move: { operation: string; status: EffectStatus; outcome?:
 
 function deliveryArgument(delivery: Delivery): { id: string; record: string } {
   return { id: delivery.id, record: JSON.stringify(delivery) };
+}
+
+function readSignal(json: unknown): Signal {
+  return JSON.parse(asText(json)) as Signal;
 }
 
 function readRefusal(reply: readonly unknown[]): EffectRefusal {

@@ -48,6 +48,7 @@ export class WorkerHost {
   readonly #workers: Worker[];
   readonly #reconciler: Reconciler;
   readonly #beat: NodeJS.Timeout;
+  readonly #stops: Promise<{ close(): void }>;
 
   /** @throws IncompleteToolError when a tool lacks part of its contract */
   constructor(options: WorkerHostOptions) {
@@ -83,10 +84,14 @@ export class WorkerHost {
     this.#reconciler.start();
     this.#beat = setInterval(() => this.#giveSign(), BEAT_MS);
     this.#giveSign();
+    this.#stops = store.onStop((turnId) => {
+      for (const worker of this.#turnWorkers) worker.stop(turnId);
+    });
   }
 
   async ready(): Promise<void> {
     await Promise.all([
+      this.#stops,
       ...this.#turnWorkers.map((worker) => worker.ready()),
       ...this.#workers.map((worker) => worker.waitUntilReady()),
     ]);
@@ -105,6 +110,7 @@ export class WorkerHost {
       await Promise.all(all.map((worker) => worker.close(true)));
     }
     clearTimeout(timer);
+    (await this.#stops).close();
     await store.forgetWorker(this.workerId);
   }
 

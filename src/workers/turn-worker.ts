@@ -32,6 +32,8 @@ export type TurnWorkerOptions = DutyOptions & {
 export class TurnWorker {
   readonly #options: TurnWorkerOptions;
   readonly #worker: Worker;
+  /** The turns at hand, and how to tell them to stop. */
+  readonly #stops = new Map<string, AbortController>();
   #closing = false;
 
   constructor(options: TurnWorkerOptions, tag: string) {
@@ -47,6 +49,11 @@ export class TurnWorker {
   async close(force = false): Promise<void> {
     this.#closing = true;
     await this.#worker.close(force);
+  }
+
+  /** Somebody asked a turn to stop; if it is at hand, what it has under way is told at once. */
+  stop(turnId: string): void {
+    this.#stops.get(turnId)?.abort();
   }
 
   async #process(job: Job, token: string): Promise<void> {
@@ -82,8 +89,12 @@ export class TurnWorker {
   }
 
   async #claim(job: Job, token: string, conversationId: string): Promise<ClaimedTurn | undefined> {
-    const { store, workerId } = this.#options;
-    const claim = await store.claimTurn(conversationId, { jobId: job.id ?? '', workerId });
+    const { store, workerId, agent } = this.#options;
+    const claim = await store.claimTurn(conversationId, {
+      jobId: job.id ?? '',
+      workerId,
+      burstMs: agent.rules.burstMs,
+    });
     if (claim.kind === 'held') return delay({ job, token }, claim.until, store.clock());
     return claim.kind === 'claimed' ? claim.turn : undefined;
   }
@@ -106,7 +117,7 @@ export class TurnWorker {
   }
 
   async #run(turn: ClaimedTurn, takeNext: boolean): Promise<Rest> {
-    const { store, agent, tools, logger, strictTraces, onTrace } = this.#options;
+    const { store, agent, tools, logger } = this.#options;
     const { turnId, conversationId } = turn.claim;
     const trace = traceOf(turn.events);
     const log = stepLog(logger, { turnId, conversationId });
@@ -123,6 +134,18 @@ export class TurnWorker {
         },
       },
     };
+    const stop = new AbortController();
+    this.#stops.set(turnId, stop);
+    try {
+      return await this.#rest(turn, { ...ports, stop: stop.signal }, trace, takeNext);
+    } finally {
+      this.#stops.delete(turnId);
+    }
+  }
+
+  async #rest(turn: ClaimedTurn, ports: Ports, trace: TurnTrace, takeNext: boolean): Promise<Rest> {
+    const { strictTraces, onTrace } = this.#options;
+    const { turnId } = turn.claim;
     const rest = await runTurn(turn, ports, () => takeNext && !this.#closing);
     if (rest.kind === 'ended') trace.close(ports.clock.now(), strictTraces ? 'strict' : 'lenient');
     onTrace?.(turnId, trace);

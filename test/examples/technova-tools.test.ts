@@ -152,7 +152,14 @@ describe('what the contracts let through', () => {
     checkCall(
       { ...callOf(tool, args), step: 'proposed' },
       { inRound: 0, inBatch: 0 },
-      { state: initialState(DEFAULT_LIMITS), facts, principal, rules: agent.rules, tools },
+      {
+        state: initialState(DEFAULT_LIMITS),
+        facts,
+        principal,
+        rules: agent.rules,
+        tools,
+        claimed: { messages: [], history: [] },
+      },
     );
   const defect = { orderId: '4482', amount: 1_100, reason: 'defect', lineId: 'line-2' };
 

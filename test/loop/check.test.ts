@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Assurance, CallVerdict, Facts } from '../../src/contracts/index.ts';
+import { defineAgent } from '../../src/config/index.ts';
+import { scriptedSequence } from '../../src/models/index.ts';
+import { MemoryTarget } from '../support/rig.ts';
 import { DEFAULT_LIMITS } from '../../src/contracts/index.ts';
 import { checkCall, initialState, type CallState } from '../../src/loop/index.ts';
 import type { CheckContext } from '../../src/loop/check.ts';
@@ -10,20 +13,23 @@ const order = { id: '1', owner: 'ana@example.com', status: 'cancelled', total: 5
 const facts: Facts = { 'order:1': { data: order, at: 1, from: 'get_order' } };
 const tools = new ToolExecutor(new ToolRegistry(shopTools(new Shop())), { now: () => 1 });
 
+const { rules } = defineAgent({
+  name: 'a',
+  instructions: '',
+  tools: [],
+  model: scriptedSequence([]),
+  target: new MemoryTarget(),
+  approvalLimits: { EUR: 3_000 },
+});
+
 function context(overrides: Partial<CheckContext> = {}): CheckContext {
   return {
     state: { ...initialState(DEFAULT_LIMITS), intent: 'i1' },
     facts,
     principal: { id: 'ana@example.com', assurance: 'verified' },
     tools,
-    rules: {
-      name: 'a',
-      instructions: '',
-      skills: [],
-      limits: DEFAULT_LIMITS,
-      approvalLimits: { EUR: 3_000 },
-      texts: { holding: 'h', handover: 'o' },
-    },
+    rules,
+    claimed: { messages: [], history: [] },
     ...overrides,
   };
 }
@@ -106,7 +112,8 @@ describe('[P7] [S2-27] the six checks, each with its own stable rejection', () =
   });
 
   test('6: an unlisted currency always asks', () => {
-    const rules = { ...context().rules, approvalLimits: {} };
+    const { rules: own } = context();
+    const rules = { ...own, risk: { ...own.risk, limits: {} } };
     const checked = checkCall(refund, place, context({ rules }));
 
     expect(checked).toMatchObject({ person: 'no limit is configured for EUR' });

@@ -140,6 +140,7 @@ const EXAMPLES: Record<string, Example> = {
     ],
     event: settled('failed'),
   },
+  'running_tools / stop_requested / running_tools': { before: written, event: stop('superseded') },
   'running_tools / verification_started / running_tools': { before: written, event: rereading },
   'running_tools / verification_read / validating_actions': {
     before: writtenFirst,
@@ -162,6 +163,10 @@ const EXAMPLES: Record<string, Example> = {
   'awaiting_verification / turn_resumed / awaiting_verification': {
     before: [...written, reread('pending'), parked('verification')],
     event: resumed,
+  },
+  'awaiting_verification / stop_requested / awaiting_verification': {
+    before: waitingForProof,
+    event: stop('superseded'),
   },
   'awaiting_verification / verification_started / awaiting_verification': {
     before: waitingForProof,

@@ -22,6 +22,7 @@ test('[S0-28] a skill has a name, a description and a procedure', () => {
     name: 'refund',
     description: 'When money goes back.',
     procedure: '1. Read.',
+    version: expect.stringMatching(/^[0-9a-f]{12}$/),
   });
 });
 
@@ -45,7 +46,14 @@ test('[S0-29] name and description are always in view, the procedure only once i
           }
         : { kind: 'finish_candidate', reply: 'ok' };
     }),
-    skills: [{ name: 'refund', description: 'When money goes back.', procedure: 'STEP-ONE' }],
+    skills: [
+      {
+        name: 'refund',
+        description: 'When money goes back.',
+        procedure: 'STEP-ONE',
+        version: 'v1',
+      },
+    ],
   });
   await rig.startHost();
   await rig.accept(ticket());

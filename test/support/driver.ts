@@ -104,6 +104,7 @@ function crashingStore(store: Store, crashes: DriverOptions['crashes']): TurnSto
   };
   return {
     record: (...args) => at(() => store.record(...args)),
+    bookStake: (...args) => at(() => store.bookStake(...args)),
     peekEffect: (...args) => at(() => store.peekEffect(...args)),
     park: (...args) => at(() => store.park(...args)),
     commit: (...args) => at(() => store.commit(...args)),

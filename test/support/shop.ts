@@ -256,7 +256,7 @@ export function shopTools(
       resource: (args) => [`order:${args.orderId}/${args.line ?? 'refund'}`],
       provenance: {
         orderId: 'customer',
-        amount: 'authoritative',
+        amount: 'policy',
         note: 'model',
         line: 'customer',
         after: 'authoritative',

@@ -5,6 +5,11 @@ import type { Claim, ClaimedTurn, Commit, Reservation, Transition } from '../../
 import { connect, Store, type StoreOptions } from '../../src/store/index.ts';
 import { Records } from '../../src/store/records.ts';
 
+const ACCOUNT = {
+  ...{ tokens: 0, costMicros: 0, replies: 0, day: '2026-12-01' },
+  ...{ dayTokens: 0, dayCostMicros: 0, dayReplies: 0 },
+};
+
 /** Ids of the messages of the turns claimed here. */
 const messagesOf = new Map<string, string[]>();
 
@@ -57,7 +62,7 @@ export function committing(claim: Claim, overrides: Partial<Commit> = {}): Commi
     deliveries: [{ id: `d-${claim.turnId}`, kind: 'reply', text: 'yo', turnId: claim.turnId }],
     facts: {},
     handsOver: false,
-    takeNext: false,
+    account: ACCOUNT,
     ...overrides,
   };
 }

@@ -109,10 +109,13 @@ describe('what the model sees', () => {
       [
         'agent',
         'budget',
+        'earlierRounds',
+        'effects',
         'facts',
         'history',
         'instructions',
         'messages',
+        'openQuestions',
         'requester',
         'rounds',
         'skills',

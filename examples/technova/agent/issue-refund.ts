@@ -38,7 +38,7 @@ export function issueRefund(api: OrderApi): ToolContract {
     ],
     provenance: {
       orderId: 'customer',
-      amount: 'authoritative',
+      amount: { of: ({ orderId: id, lineId }, facts) => payable(id, lineId, facts) },
       reason: 'customer',
       lineId: 'authoritative',
     },
@@ -108,6 +108,15 @@ function justified(args: RefundArguments, facts: Facts): Denial | undefined {
     default:
       return args.reason satisfies never;
   }
+}
+
+/** What an established order allows to be paid back: the rest of it, or one or more pieces of a line. */
+function payable(id: unknown, lineId: unknown, facts: Facts): number[] {
+  const order = typeof id === 'string' ? orderFact(facts, id) : undefined;
+  if (order === undefined) return [];
+  const line = order.lines.find((one) => one.id === lineId);
+  if (line === undefined) return [order.total - order.refunded];
+  return Array.from({ length: line.quantity }, (_, index) => line.unitPrice * (index + 1));
 }
 
 /** Check 3, second half. The order service asks again when it pays; here it keeps a useless call from being made. */

@@ -39,10 +39,15 @@ export function escalate(rationale: string): ProposalInput {
   return { kind: 'escalate', rationale };
 }
 
-/** A reply whose statements rest on the calls named. */
+/** A reply. Each sentence about an order is a claim that rests on the calls about that order. */
 export function finish(reply: string, ...support: readonly (Seen | undefined)[]): ProposalInput {
-  const evidence = support.flatMap((seen) => (seen?.result.kind === 'ok' ? [seen.evidence] : []));
-  return { kind: 'finish_candidate', reply, claims: [{ text: reply, evidence }] };
+  const seen = support.filter((one) => one?.result.kind === 'ok');
+  const claims = reply.split(/(?<=[.!?]) /).flatMap((text) => {
+    const about = seen.filter((one) => text.includes(String(one?.args['orderId'])));
+    const evidence = about.flatMap((one) => one?.evidence ?? []);
+    return evidence.length === 0 ? [] : [{ text, evidence }];
+  });
+  return { kind: 'finish_candidate', reply, claims };
 }
 
 /** A call that did not do what was asked: once more if it certainly never arrived, else a person. */

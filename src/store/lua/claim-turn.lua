@@ -1,19 +1,19 @@
 -- Claims a conversation: hands its open turn over, or opens one for the oldest message. Voids every earlier claim.
 -- KEYS  1 lane tag
--- ARGV  1 conversation  2 claimer, JSON {nonce, candidate (id for a turn that is opened), job, worker, history (entries)}
+-- ARGV  1 conversation  2 claimer, JSON {nonce, candidate (id for a turn that is opened), job, worker, history (entries), burstMs}
 --       3 clock offset in ms  4 stuck limit  5 lost limit
 -- Returns {'empty'}                       nothing to answer
 --       | {'parked', until ms}            waits for something, and this job is not the one that wakes it
---       | {'held', until ms}              kept back after it got stuck
+--       | {'held', until ms}              kept back after it got stuck, or until the burst of its oldest message is over
 --       | {'claimed', token, epoch, turn id, owner, head (flat), messages, events, history, facts (flat), approval (flat)}
---         head holds `poisoned` = 1 when the turn must be given up
+--         head holds `poisoned` = 1 when the turn must be given up, and `signal` when it was asked to stop
 -- Invariant: at most one claim token is current; a repeat with the same nonce gets the same claim.
 local conversation, claimer = ARGV[1], cjson.decode(ARGV[2])
 local now, stuckLimit, lostLimit = clock(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local conv, mail = key('conv', conversation), key('mail', conversation)
 
 local state = redis.call('HMGET', conv, 'turn', 'epoch', 'token', 'owner', 'worker', 'claimSeq', 'stuck', 'lost',
-  'heldUntil')
+  'heldUntil', 'signal', 'account')
 local turn, epoch, token, owner = state[1], tonumber(state[2] or 0), state[3] or '', state[4] or 'agent'
 local stuck, lost = tonumber(state[7] or 0), tonumber(state[8] or 0)
 
@@ -22,6 +22,8 @@ if not turn then
     redis.call('ZREM', key('due'), conversation)
     return { 'empty' }
   end
+  local untilMs = burst_until(conversation, owner, claimer.burstMs or 0, now)
+  if untilMs then return { 'held', untilMs } end
   local opened = open_turn(conversation, claimer, epoch + 1, owner, now)
   opened[#opened + 1] = redis.call('LRANGE', key('hist', conversation), -claimer.history, -1)
   opened[#opened + 1] = redis.call('HGETALL', key('facts', conversation))
@@ -65,6 +67,14 @@ for index = 1, #head, 2 do fields[head[index]] = head[index + 1] end
 if stuck >= stuckLimit or lost >= lostLimit then
   head[#head + 1] = 'poisoned'
   head[#head + 1] = '1'
+end
+if state[10] and state[10] ~= '' then
+  head[#head + 1] = 'signal'
+  head[#head + 1] = state[10]
+end
+if state[11] then
+  head[#head + 1] = 'account'
+  head[#head + 1] = state[11]
 end
 local approval = {}
 if fields.approval and fields.approval ~= '' then

@@ -2,22 +2,25 @@
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms  6 moves, JSON or ''
 --       7 park, JSON {number, kind, dueAt, ...}  8 approval id or ''  9 approval, JSON or ''
---       10 deliveries, JSON [{id, record}] or ''  11.. events, JSON each
--- Returns {'parked', unsettled deliveries} | {'lost-claim'}
+--       10 deliveries, JSON [{id, record}] or ''  11 the stop the turn knows of already, '' if none
+--       12 '1' if a further message of the same requester ends the turn  13.. events, JSON each
+-- Returns {'parked', unsettled deliveries} | {'stopped', signal JSON} | {'lost-claim'}
 -- Invariants: an approval is created once and its decision is never overwritten; a repeat answers {'parked'}.
 local conversation, turn, token, seq = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local now, park, approval = clock(ARGV[5]), cjson.decode(ARGV[7]), ARGV[8]
 local outbox = key('outbox', conversation)
 
 if not holds(conversation, token) then return { 'lost-claim' } end
-if not append(turn, seq, 11) then return { 'parked', redis.call('LLEN', outbox) } end
+local signal = unheeded(redis.call('HGET', key('conv', conversation), 'signal'), ARGV[11])
+if signal and redis.call('LLEN', key('events', turn)) == seq then return { 'stopped', signal } end
+if not append(turn, seq, 13) then return { 'parked', redis.call('LLEN', outbox) } end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 local dueAt = string.format('%.0f', park.dueAt)
 -- The answer may have come while the turn was on its way back to waiting for it: then there is nothing to wait for.
 local status = approval ~= '' and redis.call('HGET', key('approval', approval), 'status')
 local decided = status and status ~= 'pending'
 redis.call('HSET', key('turn', turn), 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt,
-  'woken', decided and '1' or '', 'approval', approval)
+  'woken', decided and '1' or '', 'approval', approval, 'supersede', ARGV[12])
 if approval ~= '' and not status then
   redis.call('HSET', key('approval', approval), 'request', ARGV[9], 'status', 'pending', 'expiresAt', dueAt,
     'conversation', conversation, 'turn', turn)

@@ -74,13 +74,78 @@ local function take_claim(conversation, claimer, epoch, seq, more)
   return token
 end
 
+-- The stop somebody asked a turn for, if the turn does not know of it yet. `heeded` names the one it knows.
+local function unheeded(signal, heeded)
+  if not signal or signal == '' then return nil end
+  if heeded ~= '' and cjson.decode(signal).requestedAt == tonumber(heeded) then return nil end
+  return signal
+end
+
+local RANK = { superseded = 1, human_takeover = 2, cancelled = 3 }
+
+-- Asks the open turn of a conversation to stop; a stronger request takes the place of a weaker one. A parked turn is
+-- marked as woken unless it must first hear how what it sent came out. Answers what is needed to wake it, or the request
+-- that stands already.
+local function signal_stop(conversation, turn, json, now)
+  local conv, record = key('conv', conversation), key('turn', turn)
+  local cause = cjson.decode(json).cause
+  local known = redis.call('HGET', conv, 'signal')
+  if known and known ~= '' and RANK[cjson.decode(known).cause] >= RANK[cause] then return nil, known end
+  local signal = string.sub(json, 1, -2) .. ',"requestedAt":' .. string.format('%.0f', now) .. '}'
+  redis.call('HSET', conv, 'signal', signal)
+  local park = redis.call('HMGET', record, 'parkDueAt', 'parkKind')
+  local waits = park[1] and park[1] ~= ''
+  local wakes = waits and not (cause == 'superseded' and park[2] == 'verification')
+  if wakes then
+    redis.call('HSET', record, 'woken', '1')
+    redis.call('ZADD', key('due'), now + KEEP.wakeUpMs, conversation)
+  end
+  redis.call('PUBLISH', key('stops'), turn)
+  return wakes and 'wake' or 'running', signal
+end
+
+-- How many messages the next turn answers: those an ended turn left to it, those one person wrote shortly after each
+-- other, or all of them when a person has taken over. Never more than a model can be shown.
+local MERGED = 20
+local function messages_to_take(conversation, owner, burstMs, merge)
+  local mail = key('mail', conversation)
+  if owner == 'human' then return math.min(redis.call('LLEN', mail), 100) end
+  if burstMs == 0 and not merge then return 1 end
+  local first, count
+  for index, json in ipairs(redis.call('LRANGE', mail, 0, MERGED - 1)) do
+    local message = cjson.decode(json)
+    if first then
+      local same = message.requester.id == first.requester.id and message.requester.assurance == first.requester.assurance
+      local close = burstMs > 0 and message.acceptedAt - first.acceptedAt <= burstMs
+      if not same or not (merge or close) then break end
+      if not merge then first = message end
+    else
+      first = message
+    end
+    count = index
+  end
+  return count
+end
+
+-- Until when the oldest message waits for the rest of its burst; nil when it need not.
+local function burst_until(conversation, owner, burstMs, now)
+  if burstMs == 0 or owner == 'human' then return nil end
+  local untilMs = cjson.decode(redis.call('LINDEX', key('mail', conversation), 0)).acceptedAt + burstMs
+  if now < untilMs then return string.format('%.0f', untilMs) end
+  return nil
+end
+
 -- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does, but
 -- without what the conversation remembers.
 local function open_turn(conversation, claimer, epoch, owner, now)
-  local turn = claimer.candidate
+  local turn, conv = claimer.candidate, key('conv', conversation)
+  local state = redis.call('HMGET', conv, 'merge', 'account')
+  local count = messages_to_take(conversation, owner, claimer.burstMs or 0, state[1] == '1')
+  if state[1] then redis.call('HDEL', conv, 'merge') end
   local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn, 'stuck', 0, 'lost', 0, 'heldUntil', '' })
-  redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', 1,
+  redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', count,
     'job', claimer.job)
   redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
-  return { 'claimed', token, epoch, turn, owner, {}, { redis.call('LINDEX', key('mail', conversation), 0) }, {} }
+  local head = state[2] and { 'account', state[2] } or {}
+  return { 'claimed', token, epoch, turn, owner, head, redis.call('LRANGE', key('mail', conversation), 0, count - 1), {} }
 end

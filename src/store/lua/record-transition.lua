@@ -2,7 +2,8 @@
 -- With a reservation it also writes the row of the effect that is about to be sent, if the ledger lets it run.
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms
---       6 moves, JSON [{operation, status, outcome?}] or ''  7 reservation, JSON or ''  8.. events, JSON each
+--       6 moves, JSON [{operation, status, outcome?}] or ''  7 reservation, JSON or ''
+--       8 the stop the turn knows of already, '' if none  9.. events, JSON each
 -- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON}
 --       | {'refused', why, operation, status, valid until or '', outcome JSON or ''}
 -- Invariants: only the current claim writes; a refusal or a stop writes nothing; a repeat answers {'recorded'}.
@@ -12,8 +13,8 @@ local conv = key('conv', conversation)
 
 local state = redis.call('HMGET', conv, 'token', 'signal')
 if state[1] ~= token then return { 'lost-claim' } end
-local signal = state[2]
-if signal and signal ~= '' then
+local signal = unheeded(state[2], ARGV[8])
+if signal then
   if redis.call('LLEN', key('events', turn)) ~= seq then return { 'recorded' } end
   return { 'stopped', signal }
 end
@@ -55,7 +56,7 @@ if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) th
   redis.call('PEXPIRE', targets, KEEP.ledgerMs)
 end
 
-if not append(turn, seq, 8) then return { 'recorded' } end
+if not append(turn, seq, 9) then return { 'recorded' } end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 local parked = redis.call('HGET', key('turn', turn), 'parkDueAt')
 if parked and parked ~= '' then redis.call('HSET', key('turn', turn), 'parkDueAt', '') end

@@ -1,0 +1,116 @@
+import type { Facts, ToolContract } from '../contracts/index.ts';
+import type { ClaimedTurn } from './ports.ts';
+import { allCalls, type TurnState } from './state.ts';
+
+/**
+ * Where the value of an argument came from: `customer`, `model`, `policy`, or the field that holds it, such as
+ * `get_order (1.1) total`. `null`: it cannot be traced to where it must come from.
+ */
+export type Origin = { argument: string; from: string | null };
+
+type Known = {
+  state: TurnState;
+  facts: Facts;
+  claimed: Pick<ClaimedTurn, 'messages' | 'history'>;
+  /** JSON Schema of the arguments. */
+  parameters: Readonly<Record<string, unknown>>;
+};
+type Field = { value: unknown; where: string };
+
+/**
+ * Traces each value of a call. Free text never vouches for a value: what must come from an observation has to be the
+ * whole of one of its fields, so that a note inside an order cannot fill a recipient in.
+ */
+export function originsOf(
+  contract: ToolContract,
+  args: Readonly<Record<string, unknown>>,
+  known: Known,
+): Origin[] {
+  const fields = observedFields(known);
+  return Object.entries(args).flatMap(([argument, value]): Origin[] => {
+    if (value === undefined || value === null) return [];
+    const source = contract.provenance[argument] ?? 'authoritative';
+    if (source === 'model' || source === 'policy') return [{ argument, from: source }];
+    if (typeof source === 'object') {
+      const allowed = source.of(args, known.facts);
+      return [{ argument, from: allowed.some((one) => same(one, value)) ? 'observations' : null }];
+    }
+    const observed = leaves(value).map(({ value: leaf }) => originOfLeaf(leaf, fields));
+    if (observed.every((where) => where !== null)) {
+      return [{ argument, from: [...new Set(observed)].join(', ') }];
+    }
+    if (source === 'authoritative') return [{ argument, from: null }];
+    const said =
+      isChoice(known.parameters, argument) || leaves(value).every((leaf) => wasSaid(leaf, known));
+    return [{ argument, from: said ? 'customer' : null }];
+  });
+}
+
+function originOfLeaf(value: unknown, fields: readonly Field[]): string | null {
+  return fields.find((field) => same(field.value, value))?.where ?? null;
+}
+
+/** Every field of what was read in this turn, in earlier ones, and of what is established. */
+function observedFields({ state, facts, claimed }: Known): Field[] {
+  const fields: Field[] = [];
+  const add = (data: unknown, name: string): void => {
+    for (const { value, where } of leaves(data)) fields.push({ value, where: `${name} ${where}` });
+  };
+  for (const { id, tool, result, effect } of allCalls(state)) {
+    if (result?.kind === 'ok') add(result.observation.data, `${tool} (${id})`);
+    if (effect !== undefined) add(effect.operation, `${tool} (${id}) operation`);
+  }
+  for (const [resource, fact] of Object.entries(facts)) add(fact.data, resource);
+  for (const entry of claimed.history) {
+    if (entry.kind !== 'turn') continue;
+    for (const { tool, result, operation } of entry.rounds.flatMap((round) => round.results)) {
+      if (result.kind === 'ok') add(result.observation.data, `earlier ${tool}`);
+      if (operation !== undefined) add(operation, `earlier ${tool} operation`);
+    }
+  }
+  return fields;
+}
+
+/** The single values inside a value, and the path to each. */
+function leaves(value: unknown, path = ''): Field[] {
+  if (typeof value !== 'object' || value === null) return [{ value, where: path }];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    leaves(inner, path === '' ? name : `${path}.${name}`),
+  );
+}
+
+function same(one: unknown, other: unknown): boolean {
+  const [a, b] = [one, other].map((value) =>
+    ['string', 'number', 'boolean'].includes(typeof value) ? JSON.stringify(value) : undefined,
+  );
+  const plain = (text: string): string => text.replaceAll('"', '').toLowerCase();
+  return a !== undefined && b !== undefined && plain(a) === plain(b);
+}
+
+/** The customer wrote it, as a word of its own. */
+function wasSaid({ value }: Field, { claimed }: Known): boolean {
+  const earlier = claimed.history.flatMap((entry) => (entry.kind === 'turn' ? entry.customer : []));
+  const texts = [
+    ...claimed.messages.flatMap(({ text, subject }) => [text, subject ?? '']),
+    ...earlier,
+  ];
+  const word = String(value).toLowerCase();
+  return texts.some((text) => holdsWord(text.toLowerCase(), word));
+}
+
+function holdsWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+    const around = [text[at - 1] ?? ' ', text[at + word.length] ?? ' '];
+    if (word !== '' && around.every((character) => !/[\p{L}\p{N}]/u.test(character))) return true;
+  }
+  return false;
+}
+
+/** One of a few words of the contract: the model's reading of what the customer wants, not a value of theirs. */
+function isChoice(parameters: Readonly<Record<string, unknown>>, argument: string): boolean {
+  const { properties } = parameters as { properties?: Record<string, JsonSchema> };
+  const schema = properties?.[argument];
+  return schema?.enum !== undefined || schema?.const !== undefined || schema?.type === 'boolean';
+}
+
+type JsonSchema = { enum?: unknown; const?: unknown; type?: unknown };

@@ -1,0 +1,11 @@
+-- Gives a conversation back to the agent.
+-- KEYS  1 lane tag
+-- ARGV  1 conversation
+-- Returns {'released' | 'already' | 'not-found'}
+local conv = key('conv', ARGV[1])
+if redis.call('EXISTS', conv) == 0 then return { 'not-found' } end
+local owner = redis.call('HGET', conv, 'owner')
+if owner ~= 'human' then return { 'already' } end
+redis.call('HSET', conv, 'owner', 'agent')
+redis.call('HDEL', conv, 'takenBy', 'takenAt', 'takenReason')
+return { 'released' }
