@@ -24,8 +24,22 @@ export type {
   Verification,
 } from './contracts/index.ts';
 export { InvalidInputError, TurnkeeperError } from './contracts/index.ts';
-export type { Model, ModelAnswer, View, ViewResult, ViewRound } from './loop/index.ts';
+export type {
+  Finish,
+  Judge,
+  JudgeAnswer,
+  JudgeQuestion,
+  Model,
+  ModelAnswer,
+  ModelCall,
+  RiskPolicy,
+  RiskyAction,
+  View,
+  ViewResult,
+  ViewRound,
+} from './loop/index.ts';
 export {
+  scriptedJudge,
   scriptedModel,
   scriptedSequence,
   type ScriptedAnswer,

@@ -5,6 +5,7 @@ import { within } from './outside-call.ts';
 /** Puts the runtime's limits around a model. A provider that throws is a defect; the turn gets a failure all the same. */
 export function modelClient(model: Model): ModelClient {
   return {
+    ...(model.account === undefined ? {} : { account: model.account }),
     estimate: (view) => model.estimate(view),
     async ask(view, limits): Promise<ModelAnswer> {
       const { timeoutMs } = limits;

@@ -7,7 +7,13 @@ import {
   type Limits,
   type ToolContract,
 } from '../contracts/index.ts';
-import { versionOf, type AgentRules, type Model, type RiskPolicy } from '../loop/index.ts';
+import {
+  versionOf,
+  type AgentRules,
+  type Judge,
+  type Model,
+  type RiskPolicy,
+} from '../loop/index.ts';
 import type { Skill } from '../skills/index.ts';
 
 export type AgentOptions = {
@@ -17,6 +23,8 @@ export type AgentOptions = {
   tools: readonly ToolContract[];
   skills?: readonly Skill[];
   model: Model;
+  /** Verifies effects of tools whose contract asks for a judge. */
+  verifier?: Judge;
   /** Where replies and notes go. */
   target: DeliveryTarget;
   /** Overrides of the default accounts of a turn. */
@@ -47,6 +55,7 @@ export type Agent = {
   tools: readonly ToolContract[];
   skills: readonly Skill[];
   model: Model;
+  verifier?: Judge;
   target: DeliveryTarget;
 };
 
@@ -105,6 +114,7 @@ export function defineAgent(options: AgentOptions): Agent {
     tools: options.tools,
     skills,
     model: options.model,
+    ...(options.verifier === undefined ? {} : { verifier: options.verifier }),
     target: options.target,
   };
 }

@@ -82,6 +82,8 @@ export const MODEL_FAILURES = [
   'overloaded',
   'server_error',
   'network_failure',
+  /** Not asked: the account is known to be limited until `retryAt`. */
+  'account_limited',
   /** Not asked: the endpoint failed so often that it gets a rest. */
   'unavailable',
   /** The call was stopped from our side. */

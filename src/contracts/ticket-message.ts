@@ -22,6 +22,36 @@ function cut(text: string): string {
   return `${text.slice(0, MAX_TEXT_LENGTH)}\n[cut: ${MAX_TEXT_LENGTH} of ${text.length} characters kept]`;
 }
 
+/** Longest text kept beside a message for people, in UTF-16 units. */
+const MAX_ASIDE_LENGTH = 16_000;
+const kept = z.string().transform((text) => text.slice(0, MAX_ASIDE_LENGTH));
+
+/** What a message came with beside its text. Kept for people; the model sees none of the texts. */
+const aside = {
+  /** Mail it quotes, split off the text. */
+  quoted: kept.optional(),
+  signature: kept.optional(),
+  /** Its body as it was sent, where `text` is not the same. */
+  original: kept.optional(),
+  /** ISO 639-1. */
+  language: z.string().max(8).optional(),
+  attachments: z
+    .array(
+      z.object({
+        name: z.string().max(120),
+        type: z.string().max(80).optional(),
+        bytes: z.number().int().nonnegative().optional(),
+      }),
+    )
+    .max(20)
+    .optional(),
+  /** What the source did not hand over; it is read again before the message is answered. */
+  missing: z
+    .array(z.enum(['messageId', 'text', 'author']))
+    .max(3)
+    .optional(),
+};
+
 /** One inbound message as the producers hand it in. `text` is untrusted data wherever it goes. */
 export const ticketMessageSchema = z.object({
   /** Which system sent it; the unit of separation between keys and limits. */
@@ -41,6 +71,7 @@ export const ticketMessageSchema = z.object({
   requester: requesterSchema,
   subject: z.string().max(1_000).optional(),
   channel: z.string().max(64).optional(),
+  ...aside,
 });
 export type TicketMessage = z.infer<typeof ticketMessageSchema>;
 
@@ -53,6 +84,7 @@ export const acceptedMessageSchema = z.object({
   requester: requesterSchema,
   subject: z.string().optional(),
   channel: z.string().optional(),
+  ...aside,
   /** Milliseconds since the epoch, Redis time. */
   acceptedAt: z.number().int(),
 });

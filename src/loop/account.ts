@@ -63,3 +63,14 @@ export function repliesUsedUp(
   const { conversation, day } = caps;
   return replies >= (conversation.replies ?? Infinity) || dayReplies >= (day.replies ?? Infinity);
 }
+
+/** What a turn may still spend. */
+export function budgetLeft({ spent, limits }: Pick<TurnState, 'spent' | 'limits'>): {
+  tokens: number;
+  costMicros: number;
+} {
+  return {
+    tokens: limits.tokens - spent.tokens,
+    costMicros: limits.costMicros - spent.costMicros,
+  };
+}

@@ -14,6 +14,7 @@ import { takeJudgement, takeModelFailure, takeProposal } from './model-answers.t
 import {
   advance,
   end,
+  pay,
   settleReservation,
   stopped,
   updateCall,
@@ -200,7 +201,10 @@ function takeVerdicts(before: TurnState, event: EventOf<'calls_checked'>): TurnS
 function takeVerification(state: TurnState, event: EventOf<'verification_read'>): TurnState {
   const { callId, read, final } = event;
   const { call, next } = proven(callOf(state, callId), read, final);
-  const after = updateCall(state, callId, () => call);
+  const after = pay(
+    updateCall(state, callId, () => call),
+    read.judge?.usage,
+  );
   if (next === 'go_on') return advance(after);
   return next === 'wait' ? wait(after, 'awaiting_verification') : end(after, next);
 }

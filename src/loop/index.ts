@@ -1,3 +1,4 @@
+export { budgetLeft } from './account.ts';
 export { checkCall } from './check.ts';
 export { formatMoney, versionOf, type RiskPolicy, type RiskyAction } from './risk.ts';
 export { callsToCheck } from './conflicts.ts';

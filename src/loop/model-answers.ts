@@ -65,6 +65,7 @@ const MODEL_FAILURE_ENDS = {
   timeout: 'try_later',
   silence: 'try_later',
   rate_limited: 'try_later',
+  account_limited: 'try_later',
   concurrency_limited: 'try_later',
   quota_exhausted: 'try_later',
   authentication_failed: { outcome: 'failed', reason: 'model_unavailable' },
@@ -79,6 +80,7 @@ const MODEL_FAILURE_ENDS = {
 const UNPAID: ReadonlySet<ModelFailureKind> = new Set([
   'context_overflow',
   'rate_limited',
+  'account_limited',
   'concurrency_limited',
   'quota_exhausted',
   'authentication_failed',
@@ -113,7 +115,8 @@ export function takeModelFailure(before: TurnState, event: EventOf<'model_failed
   }
   if (course !== 'try_later') return end(state, course);
 
-  const failures = state.modelFailures + 1;
+  // A turn that was not even asked waits its turn; parks and deadline bound that.
+  const failures = state.modelFailures + (failure.kind === 'account_limited' ? 0 : 1);
   if (failures >= state.limits.modelFailures) {
     return end(
       { ...state, modelFailures: failures },
@@ -123,9 +126,10 @@ export function takeModelFailure(before: TurnState, event: EventOf<'model_failed
     );
   }
   const backOffMs = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** (failures - 1));
+  const notBefore = event.at + (failure.kind === 'account_limited' ? 0 : backOffMs);
   return {
     ...wait({ ...state, modelFailures: failures }, 'backing_off'),
-    backOffUntil: Math.max(failure.retryAt ?? 0, event.at + backOffMs),
+    backOffUntil: Math.max(failure.retryAt ?? 0, notBefore),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Ending, EventOf, StopCause } from '../contracts/index.ts';
+import type { Ending, EventOf, StopCause, Usage } from '../contracts/index.ts';
 import { fingerprint, identicalFailures, repetitionOf } from './repetition.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
 
@@ -62,6 +62,14 @@ export function settleReservation(
       costMicros: state.spent.costMicros + used.costMicros,
     },
   };
+}
+
+/** Takes what a call has used from the accounts. */
+export function pay(state: TurnState, usage: Usage | undefined): TurnState {
+  if (usage === undefined) return state;
+  const { spent } = state;
+  const tokens = spent.tokens + usage.inputTokens + usage.outputTokens;
+  return { ...state, spent: { ...spent, tokens, costMicros: spent.costMicros + usage.costMicros } };
 }
 
 export function updateCalls(state: TurnState, update: (call: CallState) => CallState): TurnState {

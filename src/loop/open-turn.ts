@@ -55,12 +55,16 @@ export class OpenTurn {
    * Puts the pending events on record; done before every outside call, which also proves that the claim still holds.
    * `opening` is the event that opens the call: it is taken in only if the record says go.
    */
-  async record(opening: readonly TurnEvent[] = [], reservation?: Reservation): Promise<Recorded> {
+  async record(
+    opening: readonly TurnEvent[] = [],
+    reservation?: Reservation,
+    account?: string,
+  ): Promise<Recorded> {
     const transition = this.transition();
     const all = [...transition.events, ...opening];
     const recorded = await this.#ports.store.record(
       this.claimed.claim,
-      { ...transition, events: all },
+      { ...transition, events: all, ...(account === undefined ? {} : { account }) },
       reservation,
     );
     if (recorded.kind !== 'recorded') return recorded;

@@ -22,6 +22,7 @@ import type {
   ToolContext,
   TurnEvent,
   Usage,
+  Verdict,
   VerificationRead,
 } from '../contracts/index.ts';
 import type { RiskPolicy } from './risk.ts';
@@ -61,6 +62,8 @@ export type ClaimedTurn = {
   poisoned?: boolean;
   /** Somebody has asked the turn to stop. */
   signal?: Signal;
+  /** Accounts of models that are limited, and until when. */
+  limited?: Readonly<Record<string, number>>;
   /** What the conversation used up before this turn. */
   account?: Account;
 };
@@ -86,6 +89,8 @@ export type Transition = {
   seq: number;
   events: readonly TurnEvent[];
   moves: readonly EffectMove[];
+  /** The account a model call is about to use: it is not made while that is limited. */
+  account?: string;
   /** `requestedAt` of the stop the turn knows of already: it does not stop it a second time. */
   heeded?: number;
 };
@@ -95,6 +100,8 @@ export type Signal = { cause: StopCause; by?: string; reason?: string; requested
 
 export type Recorded =
   | { kind: 'recorded' }
+  /** The account of the model is limited until then; nothing was recorded. */
+  | { kind: 'limited'; until: number }
   /** Someone asked the turn to stop; nothing was recorded. */
   | { kind: 'stopped'; signal: Signal }
   /** The ledger does not let the write run; nothing was recorded. */
@@ -112,6 +119,8 @@ export interface TurnStore {
    * one. Booking an operation twice books it once.
    */
   bookStake(booking: StakeBooking): Promise<'booked' | 'over'>;
+  /** Tells every worker that an account is limited. */
+  limitAccount(account: string, until: number): Promise<void>;
   peekEffect(
     claim: Claim,
     reservation: Omit<Reservation, 'callId' | 'arguments'>,
@@ -183,6 +192,8 @@ export type ModelCall = {
 
 /** The decision seam: anything that turns a view into one proposal. Must not throw; the runtime owns time and retries. */
 export interface Model {
+  /** Names the account its limits are counted on, never a secret; models that name none are limited each for itself. */
+  account?: string;
   /** Upper bound of what the call will use, reserved before it is made. */
   estimate(view: View): { tokens: number; costMicros: number };
   ask(view: View, call: ModelCall): Promise<ModelAnswer>;
@@ -198,8 +209,30 @@ export type CallLimits = {
 
 /** A model whose calls end in time, whatever it does. */
 export interface ModelClient {
+  account?: string;
   estimate: Model['estimate'];
   ask(view: View, limits: CallLimits): Promise<ModelAnswer>;
+}
+
+/** What an independent verifier is asked: does what was read satisfy the criterion, whatever the tool said? */
+export type JudgeQuestion = {
+  tool: string;
+  criterion: string;
+  arguments: unknown;
+  said: unknown;
+  read: unknown;
+};
+export type JudgeAnswer = {
+  verdict: Extract<Verdict, 'landed' | 'not_landed' | 'unknown'>;
+  usage: Usage;
+  model: string;
+  rationale?: string;
+};
+
+/** Verifies effects that leave no clean state to re-read. Dearer than a re-read, and bounded by the same accounts. */
+export interface Judge {
+  estimate(question: JudgeQuestion): { tokens: number; costMicros: number };
+  judge(question: JudgeQuestion, call: ModelCall): Promise<JudgeAnswer>;
 }
 
 /** The tools and the executor that settles every call of them. Must not throw. */
@@ -216,7 +249,11 @@ export interface Toolbox {
 }
 
 /** What the executor needs beside the call; it makes the abort signal itself. */
-export type CallContext = Omit<ToolContext, 'signal' | 'heartbeat'> & Omit<CallLimits, 'timeoutMs'>;
+export type CallContext = Omit<ToolContext, 'signal' | 'heartbeat'> &
+  Omit<CallLimits, 'timeoutMs'> & {
+    /** What a judge may still cost. */
+    budget: { tokens: number; costMicros: number };
+  };
 
 /** Milliseconds a call of a tool may take, its re-reads alike. */
 export function timeoutOf(contract: ToolContract | undefined): number {

@@ -8,9 +8,10 @@ import type {
   Requester,
   TurnEvent,
 } from '../contracts/index.ts';
-import { handsOver, proposalSchema } from '../contracts/index.ts';
-import { accountAfter, exhaustedBy } from './account.ts';
+import { handsOver } from '../contracts/index.ts';
+import { accountAfter, budgetLeft, exhaustedBy } from './account.ts';
 import { admit } from './admission.ts';
+import { answered, limitOf } from './asking.ts';
 import { checkCall } from './check.ts';
 import { callsToCheck } from './conflicts.ts';
 import { establishedFacts, newFacts } from './facts.ts';
@@ -31,7 +32,7 @@ import {
   type Signal,
 } from './ports.ts';
 import { currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
-import { deliveriesAtEnd, historyEntry, holdingDelivery, progressOf } from './voice.ts';
+import { deliveriesAtEnd, historyEntry, holdingDelivery, repetitionAt } from './voice.ts';
 import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
 
@@ -132,8 +133,10 @@ class Runner {
     const round = state.rounds.length + 1;
     const requested: TurnEvent = { type: 'model_requested', at: this.#now(), round, reserved };
     if (this.#turn.hasSomethingToRecord) {
-      if (!(await this.#mayGo([requested]))) return;
+      if (!(await this.#mayGo([requested], undefined, model.account))) return;
     } else {
+      const until = claimed.limited?.[model.account ?? ''] ?? 0;
+      if (until > this.#now()) return this.#comeBack(until);
       this.#turn.apply(requested);
     }
     const startedAt = this.#now();
@@ -144,37 +147,17 @@ class Runner {
       howAsked,
     );
     const at = this.#now();
-    const latencyMs = at - startedAt;
-    if (!answer.ok) {
-      const usage = answer.usage === undefined ? {} : { usage: answer.usage };
-      return this.#turn.apply({
-        type: 'model_failed',
-        at,
-        failure: answer.failure,
-        latencyMs,
-        ...usage,
-      });
+    const limited = limitOf(answer);
+    if (limited !== undefined && model.account !== undefined) {
+      await this.#ports.store.limitAccount(model.account, limited);
     }
-    const proposal = proposalSchema.safeParse(answer.proposal);
-    const { usage } = answer;
-    this.#turn.apply(
-      proposal.success
-        ? {
-            type: 'model_responded',
-            at,
-            proposal: proposal.data,
-            usage,
-            model: answer.model,
-            latencyMs,
-          }
-        : {
-            type: 'model_failed',
-            at,
-            failure: { kind: 'invalid_proposal', detail: proposal.error.issues[0]?.message ?? '' },
-            usage,
-            latencyMs,
-          },
-    );
+    this.#turn.apply(answered(answer, at, at - startedAt));
+  }
+
+  /** The account is known to be limited: the model is not asked before that is over. */
+  #comeBack(retryAt: number): void {
+    const failure = { kind: 'account_limited', retryAt } as const;
+    this.#turn.apply({ type: 'model_failed', at: this.#now(), failure, latencyMs: 0 });
   }
 
   judge(): void {
@@ -250,7 +233,7 @@ class Runner {
   /** Nothing when the turn was asked to stop meanwhile. */
   async park(kind: Park['kind']): Promise<Rest | undefined> {
     const { claimed, state } = this.#turn;
-    const { store, rules, tools } = this.#ports;
+    const { rules, tools } = this.#ports;
     const at = this.#now();
     const park = planPark(kind, { at, state, claimed, tools });
     const approval = approvalRequest(park, { at, state, claimed, tools });
@@ -339,13 +322,20 @@ class Runner {
   }
 
   /** Puts what happened and what is about to happen on record; false when the turn must not go on with it. */
-  async #mayGo(opening: readonly TurnEvent[], reservation?: Reservation): Promise<boolean> {
-    const recorded = await this.#turn.record(opening, reservation);
+  async #mayGo(
+    opening: readonly TurnEvent[],
+    reservation?: Reservation,
+    account?: string,
+  ): Promise<boolean> {
+    const recorded = await this.#turn.record(opening, reservation, account);
     switch (recorded.kind) {
       case 'recorded':
         return true;
       case 'stopped':
         this.#stop(recorded.signal);
+        return false;
+      case 'limited':
+        this.#comeBack(recorded.until);
         return false;
       case 'refused': {
         const { refusal } = recorded;
@@ -364,6 +354,7 @@ class Runner {
       operation: call.effect?.operation ?? '',
       validUntil: this.#now() + timeoutMs,
       principal: this.#principal(),
+      budget: budgetLeft(this.#turn.state),
       ...limits,
     };
   }
@@ -373,14 +364,6 @@ class Runner {
     const { silenceMs } = this.#turn.state.limits;
     return { timeoutMs, silenceMs, ...(stop === undefined ? {} : { stop }) };
   }
-}
-
-function repetitionAt(
-  state: TurnState,
-  { reason }: Ending,
-): Pick<EventOf<'turn_ended'>, 'repetition'> {
-  const stuck = reason === 'repeated_state' || reason === 'consecutive_failures';
-  return stuck ? { repetition: progressOf(state) } : {};
 }
 
 /** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */

@@ -1,4 +1,4 @@
-import { handsOver, type Delivery, type Ending } from '../contracts/index.ts';
+import { handsOver, type Delivery, type Ending, type EventOf } from '../contracts/index.ts';
 import { digest } from './identity.ts';
 import type { AgentRules, ClaimedTurn } from './ports.ts';
 import { allCalls, type CallState, type TurnState } from './state.ts';
@@ -105,7 +105,7 @@ const HOW = {
 } as const;
 
 /** How far a turn got without getting further: rounds in all, and how many of them, or of their calls, were the same. */
-export function progressOf(state: TurnState): { rounds: number; identical: number } {
+function progressOf(state: TurnState): { rounds: number; identical: number } {
   const repeated = repetitionOf(state)?.rounds ?? 0;
   return {
     rounds: state.rounds.length,
@@ -130,4 +130,13 @@ function effectLines(calls: readonly CallState[]): string[] {
 
 function describe({ tool, effect }: CallState): string {
   return `${tool} ${effect?.resource ?? ''} ${effect?.status ?? 'not run'}`;
+}
+
+/** What the end of a turn says about its lack of progress, if that is why it ended. */
+export function repetitionAt(
+  state: TurnState,
+  { reason }: Ending,
+): Pick<EventOf<'turn_ended'>, 'repetition'> {
+  const stuck = reason === 'repeated_state' || reason === 'consecutive_failures';
+  return stuck ? { repetition: progressOf(state) } : {};
 }

@@ -1,3 +1,12 @@
+export { anthropicModel } from './anthropic/anthropic-model.ts';
+export { openaiModel } from './openai/openai-model.ts';
+export type { OpenAISettings } from './openai/settings.ts';
+export { PRICE_LISTS, type PriceList, type Prices } from './prices.ts';
+export { testModel, type ModelFinding } from './probe.ts';
+export { providersOf, type ProviderModel, type ProviderSettings } from './provider.ts';
+export { recording } from './replay/recording.ts';
+export { NotRecordedError, replayModel } from './replay/replay-model.ts';
+export { EndpointBreaker, withBreaker, withFallback, type BreakerOptions } from './resilient.ts';
 export {
   scriptedModel,
   scriptedSequence,
@@ -5,3 +14,4 @@ export {
   type ScriptedAnswer,
   type ScriptedModelOptions,
 } from './scripted/scripted-model.ts';
+export { scriptedJudge } from './scripted/scripted-judge.ts';

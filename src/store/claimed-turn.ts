@@ -46,8 +46,15 @@ export function readClaimedTurn(
     ...(decided === undefined ? {} : { approval: decided }),
     ...(fields['poisoned'] === '1' ? { poisoned: true } : {}),
     ...(fields['signal'] ? { signal: JSON.parse(fields['signal']) as Signal } : {}),
+    ...(fields['limited'] ? { limited: limitsOf(JSON.parse(fields['limited'])) } : {}),
     ...(fields['account'] ? { account: accountSchema.parse(JSON.parse(fields['account'])) } : {}),
   };
+}
+
+function limitsOf(flat: unknown): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(hash(flat)).map(([account, until]) => [account, Number(until)]),
+  );
 }
 
 export function readEvents(list: readonly string[]): TurnEvent[] {

@@ -45,10 +45,24 @@ export const KEY_KINDS = {
   quiet: 'quiet',
   /** hash operation -> amount, by customer, day and currency: what was moved for them. Two days. */
   stake: 'stake',
+  /** hash account of a model -> until when it is limited, in milliseconds since the epoch. An hour. */
+  limited: 'limited',
   /** channel, not a key: names turns that were asked to stop, for the workers that have them. */
   stops: 'stops',
   /** string, by worker process: set while it lives. Seconds. */
   worker: 'worker',
+  /** list of audit records, in the first lane: what operators did, each chained to the one before it. */
+  audit: 'audit',
+  /** hash, in the first lane: number and hash of the last audit record. */
+  audithead: 'audithead',
+  /** hash, by key id, in the first lane: an API key, hashed. */
+  apikey: 'apikey',
+  /** set of API key ids, in the first lane. */
+  apikeys: 'apikeys',
+  /** string, by API key or address: requests of the current minute. 60 s. */
+  rate: 'rate',
+  /** string: written to see whether Redis takes writes. 10 s. */
+  probe: 'probe',
   /** hash: what was fixed at the first start, such as the number of lanes. */
   meta: 'meta',
 } as const;

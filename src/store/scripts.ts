@@ -19,6 +19,7 @@ const SCRIPTS = [
   'release',
   'settle-effect',
   'book-stake',
+  'limit-account',
 ] as const;
 export type ScriptName = (typeof SCRIPTS)[number];
 export type ScriptArgument = string | number;

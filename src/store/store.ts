@@ -12,6 +12,7 @@ import {
   type VerificationRead,
 } from '../contracts/index.ts';
 import {
+  budgetLeft,
   currentCalls,
   digest,
   fold,
@@ -114,6 +115,8 @@ export type ParkedTurn = {
   calls: readonly CallState[];
   /** How long a re-read may give no sign of progress. Milliseconds. */
   silenceMs: number;
+  /** What a judge may still cost. */
+  budget: { tokens: number; costMicros: number };
   messages: readonly AcceptedMessage[];
 };
 
@@ -180,17 +183,16 @@ export class Store implements TurnStore {
   // --- intake -------------------------------------------------------------------------------------------------------
 
   async acceptMessage(message: TicketMessage): Promise<Accepted> {
-    const { source, conversationId: externalId, deliveryId } = message;
+    const { source, conversationId: externalId, messageId, deliveryId, ...rest } = message;
     const conversationId = conversationIdOf(source, externalId);
-    const id = messageIdOf(source, externalId, message.messageId);
-    const { messageId, text, requester, subject, channel } = message;
+    const id = messageIdOf(source, externalId, messageId);
     const reply = await this.#call(
       'accept-message',
       conversationId,
       conversationId,
       id,
       deliveryId === undefined ? '' : digest('delivery', source, deliveryId),
-      JSON.stringify({ id, messageId, text, requester, subject, channel }),
+      JSON.stringify({ id, messageId, ...rest }),
       this.#offset(),
       conversationId === `${source}/${externalId}` ? '' : externalId,
     );
@@ -242,12 +244,15 @@ export class Store implements TurnStore {
       jsonList(transition.moves.map(moveArgument)),
       wanted,
       transition.heeded ?? '',
+      transition.account ?? '',
     ]);
     switch (reply[0]) {
       case 'recorded':
         return { kind: 'recorded' };
       case 'stopped':
         return { kind: 'stopped', signal: readSignal(reply[1]) };
+      case 'limited':
+        return { kind: 'limited', until: Number(reply[1]) };
       case 'refused':
         return { kind: 'refused', refusal: readRefusal(reply) };
       case 'lost-claim':
@@ -267,10 +272,19 @@ export class Store implements TurnStore {
       '',
       this.#reservation(claim, full, true),
       '',
+      '',
     ]);
     if (reply[0] === 'refused') return readRefusal(reply);
     if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
     return undefined;
+  }
+
+  async limitAccount(account: string, until: number): Promise<void> {
+    await Promise.all(
+      this.tags().map((tag) =>
+        this.#run['limit-account'](tag, account, Math.ceil(until), this.#offset()),
+      ),
+    );
   }
 
   async bookStake({
@@ -542,6 +556,7 @@ export class Store implements TurnStore {
       woken: fields['woken'] === '1',
       calls: currentCalls(state),
       silenceMs: state.limits.silenceMs,
+      budget: budgetLeft(state),
       messages: mail.map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
     };
   }

@@ -1,13 +1,22 @@
-import type {
-  CallResult,
-  Observation,
-  ToolContext,
-  ToolContract,
-  VerificationRead,
+import {
+  InvalidInputError,
+  type CallResult,
+  type Observation,
+  type ToolContext,
+  type ToolContract,
+  type VerificationRead,
 } from '../contracts/index.ts';
 import { within, type CallEnd } from '../calls/index.ts';
 import { canonicalJson, sha256 } from '../loop/index.ts';
-import type { CallContext, CallState, Clock, Toolbox, ToolDescription } from '../loop/index.ts';
+import type {
+  CallContext,
+  CallState,
+  Clock,
+  Judge,
+  JudgeQuestion,
+  Toolbox,
+  ToolDescription,
+} from '../loop/index.ts';
 import { ToolRefusal, ToolUnavailable } from './errors.ts';
 import type { ToolRegistry } from './registry.ts';
 
@@ -21,10 +30,21 @@ export const MAX_OBSERVATION_BYTES = 16_384;
 export class ToolExecutor implements Toolbox {
   readonly #registry: ToolRegistry;
   readonly #clock: Clock;
+  readonly #judge: Judge | undefined;
 
-  constructor(registry: ToolRegistry, clock: Clock) {
+  /** @throws InvalidInputError when a tool asks for a judge and there is none */
+  constructor(registry: ToolRegistry, clock: Clock, judge?: Judge) {
     this.#registry = registry;
     this.#clock = clock;
+    this.#judge = judge;
+    const [unjudged] = judge === undefined ? registry.judged() : [];
+    if (unjudged !== undefined) {
+      throw new InvalidInputError(
+        'verifier',
+        null,
+        `${unjudged} is verified by a judge; configure one`,
+      );
+    }
   }
 
   find(name: string): ToolContract | undefined {
@@ -97,10 +117,20 @@ export class ToolExecutor implements Toolbox {
     const at = this.#clock.now();
     const latencyMs = at - startedAt;
     if (answer.kind !== 'answered') return { verdict: 'unknown', at, latencyMs };
-    const verdict = verify.landed(answer.value, input, context.operation);
     const observation = this.#observation(call.id, `reread:${contract.name}`, answer.value);
     // A read proves something about the moment it was sent, not about the one it came back.
-    return { verdict, at: startedAt, observation, latencyMs };
+    const read = { at: startedAt, observation, latencyMs };
+    if (verify.level !== 'judge') {
+      return { verdict: verify.landed(answer.value, input, context.operation), ...read };
+    }
+    const said = call.result?.kind === 'ok' ? call.result.observation.data : null;
+    const { criterion = '' } = verify;
+    const tool = contract.name;
+    const judged = await this.#judgement(
+      { tool, criterion, arguments: input, said, read: answer.value },
+      context,
+    );
+    return { ...read, ...judged };
   }
 
   async approvalState(
@@ -120,6 +150,26 @@ export class ToolExecutor implements Toolbox {
         };
   }
 
+  /** A judge that costs more than is left, or gives no answer, leaves the verdict open. */
+  async #judgement(
+    question: JudgeQuestion,
+    { budget, validUntil, ...limits }: CallContext,
+  ): Promise<Pick<VerificationRead, 'verdict' | 'judge'>> {
+    const judge = this.#judge;
+    if (judge === undefined) return { verdict: 'unknown' };
+    const estimate = judge.estimate(question);
+    if (estimate.tokens > budget.tokens || estimate.costMicros > budget.costMicros) {
+      return { verdict: 'unknown' };
+    }
+    const timeoutMs = validUntil - this.#clock.now();
+    const end = await within({ ...limits, timeoutMs }, (call) =>
+      judge.judge(question, { ...call, timeoutMs }),
+    );
+    if (end.kind !== 'answered') return { verdict: 'unknown' };
+    const { verdict, ...how } = end.value;
+    return { verdict, judge: how };
+  }
+
   #prepared(call: CallState): { contract: ToolContract; input: unknown } {
     const contract = this.#registry.find(call.tool);
     if (contract === undefined) throw new RangeError(`there is no tool ${call.tool}`);
@@ -127,7 +177,7 @@ export class ToolExecutor implements Toolbox {
   }
 
   #within<T>(
-    { validUntil, silenceMs, stop, ...context }: CallContext,
+    { validUntil, silenceMs, stop, budget: _budget, ...context }: CallContext,
     run: (full: ToolContext) => Promise<T>,
   ): Promise<CallEnd<T>> {
     const timeoutMs = validUntil - this.#clock.now();

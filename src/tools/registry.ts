@@ -35,6 +35,13 @@ export class ToolRegistry {
     this.descriptions = contracts.map(describe);
   }
 
+  /** The tools whose effects a judge must verify. */
+  judged(): string[] {
+    return [...this.#contracts.values()]
+      .filter(({ verify }) => verify?.level === 'judge')
+      .map(({ name }) => name);
+  }
+
   find(name: string): ToolContract | undefined {
     return this.#contracts.get(name);
   }

@@ -37,7 +37,11 @@ const BEAT_TTL_MS = 3_000;
 /** Tools of the agent plus the built-in ones, complete or refused. @throws IncompleteToolError */
 export function toolsOf(agent: Agent, store: Store): ToolExecutor {
   const builtIn = agent.skills.length > 0 ? [loadSkillTool(agent.skills)] : [];
-  return new ToolExecutor(new ToolRegistry([...agent.tools, ...builtIn]), store.clock());
+  return new ToolExecutor(
+    new ToolRegistry([...agent.tools, ...builtIn]),
+    store.clock(),
+    agent.verifier,
+  );
 }
 
 /** All duties of one worker process. Stateless: add processes to go faster. */

@@ -35,6 +35,7 @@ async function verify(
     validUntil: now + timeoutOf(tools.find(call.tool)),
     principal: principalOf(parked.messages),
     silenceMs: parked.silenceMs,
+    budget: parked.budget,
   });
   const number = job.attemptsMade + 1;
   const { attempts, backoffMs, maxBackoffMs } = readPlan(tools, call);

@@ -19,11 +19,14 @@ function callOf(tool: string, args: object): CallState {
   return { id: '1.1', tool, arguments: args, step: 'admitted' };
 }
 
+const NO_JUDGE = { tokens: 0, costMicros: 0 };
+
 function call(tools: ToolExecutor, tool: string, args: object, principal: Requester = ana) {
   const context = {
     operation: 'op-1',
     validUntil: Date.now() + 2_000,
     silenceMs: 2_000,
+    budget: NO_JUDGE,
     principal,
   };
   return tools.call(callOf(tool, args), context);
@@ -103,6 +106,7 @@ describe('how an answer of the order service is understood', () => {
       validUntil,
       principal: ana,
       silenceMs: 2_000,
+      budget: NO_JUDGE,
     });
 
     expect(await shop.log({ kind: 'request' })).toMatchObject([

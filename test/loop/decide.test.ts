@@ -106,6 +106,7 @@ const FAILURE_ENDS: Record<ModelFailureKind, Ending | 'asks_again' | 'backs_off'
   server_error: 'backs_off',
   network_failure: 'backs_off',
   aborted: 'backs_off',
+  account_limited: 'backs_off',
 };
 
 describe('when a model call fails', () => {

@@ -84,6 +84,7 @@ async function wake({ store, clock }: DriverOptions, tools: ToolExecutor, conver
       operation: call.effect.operation,
       validUntil: store.clock().now() + 1_000,
       silenceMs: 1_000,
+      budget: parked.budget,
       principal: { id: 'ana@example.com', assurance: 'verified' },
     });
     const waiting = { conversationId, turnId, park: park.number };
@@ -104,6 +105,7 @@ function crashingStore(store: Store, crashes: DriverOptions['crashes']): TurnSto
   };
   return {
     record: (...args) => at(() => store.record(...args)),
+    limitAccount: (...args) => at(() => store.limitAccount(...args)),
     bookStake: (...args) => at(() => store.bookStake(...args)),
     peekEffect: (...args) => at(() => store.peekEffect(...args)),
     park: (...args) => at(() => store.park(...args)),

@@ -13,6 +13,7 @@ function rig(shop = new Shop()) {
     validUntil: Date.now() + 100,
     principal: { id: 'ana@example.com', assurance: 'verified' } as const,
     silenceMs: 1_000,
+    budget: { tokens: 1_000, costMicros: 1_000 },
   });
   const call = (tool: string, args: object): CallState => ({
     id: '1.1',

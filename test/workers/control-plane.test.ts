@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProposalInput, TurnEventType } from '../../src/contracts/index.ts';
-import type { View } from '../../src/loop/index.ts';
-import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
+import type { JudgeQuestion, View } from '../../src/loop/index.ts';
+import { scriptedJudge, scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { startRig, ticket, type RigOptions } from '../support/rig.ts';
 import { Shop, shopTools } from '../support/shop.ts';
@@ -284,12 +284,50 @@ describe('levels of verification', () => {
   test('[S0-43] an independent verifier decides where there is no state to read', async () => {
     const { shop, tools } = refundBy({
       level: 'judge',
-      read: () => Promise.resolve({ opinion: 'no trace of a payment' }),
-      landed: (read: { opinion: string }) => (read.opinion.startsWith('no') ? 'blocked' : 'landed'),
+      criterion: 'Does the customer say that the money has arrived?',
+      read: () => Promise.resolve({ mail: 'Nothing has arrived.' }),
+      landed: () => 'landed',
+      attempts: 1,
     });
+    const asked: JudgeQuestion[] = [];
+    const verifier = scriptedJudge(
+      (question) => {
+        asked.push(question);
+        return { verdict: 'not_landed', rationale: 'The customer says the opposite.' };
+      },
+      { costMicros: 7 },
+    );
 
-    const { turn } = await answer(policy, { shop, tools });
+    const { turn } = await answer(policy, { shop, tools, verifier });
 
+    expect(turn.reason).toBe('verification_failed');
+    expect(asked).toMatchObject([{ tool: 'issue_refund', read: { mail: 'Nothing has arrived.' } }]);
+    expect(turn.events.findLast(({ type }) => type === 'verification_read')).toMatchObject({
+      read: { judge: { model: 'scripted', usage: { costMicros: 7 } } },
+    });
+    expect(turn.state.spent.costMicros).toBe(7);
+  });
+
+  test('[S0-43] a judge that would cost more than is left is not asked, and the effect stays unproven', async () => {
+    const { shop, tools } = refundBy({
+      level: 'judge',
+      criterion: 'Has it arrived?',
+      read: () => Promise.resolve({}),
+      landed: () => 'landed',
+      attempts: 1,
+    });
+    let asked = 0;
+    const verifier = scriptedJudge(
+      () => {
+        asked += 1;
+        return 'landed';
+      },
+      { costMicros: 1_000_000 },
+    );
+
+    const { turn } = await answer(policy, { shop, tools, verifier });
+
+    expect(asked).toBe(0);
     expect(turn.reason).toBe('verification_failed');
   });
 });

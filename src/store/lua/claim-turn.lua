@@ -76,6 +76,7 @@ if state[11] then
   head[#head + 1] = 'account'
   head[#head + 1] = state[11]
 end
+tell_limits(head)
 local approval = {}
 if fields.approval and fields.approval ~= '' then
   approval = redis.call('HGETALL', key('approval', fields.approval))

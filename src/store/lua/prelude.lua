@@ -25,6 +25,8 @@ local function append(turn, seq, first)
   if length == seq + count then return false end
   if length ~= seq then error('TK_SEQ turn ' .. turn .. ' is at event ' .. length .. ', not at ' .. seq) end
   redis.call('RPUSH', events, unpack(ARGV, first))
+  -- Whoever follows the turn reads on; the message itself carries nothing.
+  redis.call('PUBLISH', events, length + count)
   return true
 end
 
@@ -135,6 +137,14 @@ local function burst_until(conversation, owner, burstMs, now)
   return nil
 end
 
+-- Adds the accounts of models that are limited to the head of a claimed turn. Hardly ever any.
+local function tell_limits(head)
+  local limited = redis.call('HGETALL', key('limited'))
+  if #limited == 0 then return end
+  head[#head + 1] = 'limited'
+  head[#head + 1] = cjson.encode(limited)
+end
+
 -- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does, but
 -- without what the conversation remembers.
 local function open_turn(conversation, claimer, epoch, owner, now)
@@ -147,5 +157,6 @@ local function open_turn(conversation, claimer, epoch, owner, now)
     'job', claimer.job)
   redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
   local head = state[2] and { 'account', state[2] } or {}
+  tell_limits(head)
   return { 'claimed', token, epoch, turn, owner, head, redis.call('LRANGE', key('mail', conversation), 0, count - 1), {} }
 end

@@ -3,10 +3,11 @@
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms
 --       6 moves, JSON [{operation, status, outcome?}] or ''  7 reservation, JSON or ''
---       8 the stop the turn knows of already, '' if none  9.. events, JSON each
--- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON}
+--       8 the stop the turn knows of already, '' if none  9 account of the model that is about to be asked, or ''
+--       10.. events, JSON each
+-- Returns {'recorded'} | {'lost-claim'} | {'stopped', signal JSON} | {'limited', until ms}
 --       | {'refused', why, operation, status, valid until or '', outcome JSON or ''}
--- Invariants: only the current claim writes; a refusal or a stop writes nothing; a repeat answers {'recorded'}.
+-- Invariants: only the current claim writes; a refusal, a stop or a limit writes nothing; a repeat answers {'recorded'}.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq = tonumber(ARGV[4])
 local conv = key('conv', conversation)
@@ -19,6 +20,10 @@ if signal then
   return { 'stopped', signal }
 end
 local now = clock(ARGV[5])
+if ARGV[9] ~= '' and redis.call('LLEN', key('events', turn)) == seq then
+  local untilMs = redis.call('HGET', key('limited'), ARGV[9])
+  if untilMs and now < tonumber(untilMs) then return { 'limited', untilMs } end
+end
 
 local wanted = ARGV[7] ~= '' and cjson.decode(ARGV[7])
 if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) then
@@ -56,7 +61,7 @@ if wanted and (wanted.peek or redis.call('LLEN', key('events', turn)) == seq) th
   redis.call('PEXPIRE', targets, KEEP.ledgerMs)
 end
 
-if not append(turn, seq, 9) then return { 'recorded' } end
+if not append(turn, seq, 10) then return { 'recorded' } end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 local parked = redis.call('HGET', key('turn', turn), 'parkDueAt')
 if parked and parked ~= '' then redis.call('HSET', key('turn', turn), 'parkDueAt', '') end
