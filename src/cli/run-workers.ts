@@ -30,6 +30,8 @@ export async function startWorkers(options: {
       concurrency: settings.CONCURRENCY,
       messagesPerWakeUp: settings.MESSAGES_PER_WAKE_UP,
       strictTraces: settings.NODE_ENV !== 'production',
+      // Its lock is renewed as long as this process lives; whoever watches over it starts it again.
+      onHung: () => process.exit(EXIT.failed),
     });
     return turnkeeper;
   } catch (error) {

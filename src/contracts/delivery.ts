@@ -45,7 +45,17 @@ export type OutgoingMessage = {
  */
 export type SendResult =
   | { kind: 'sent'; targetId: string }
-  | { kind: 'not_sent' | 'refused' | 'unknown'; reason: string };
+  /** `retryAfterMs`: the target asked to be left alone for so long. */
+  | { kind: 'not_sent'; reason: string; retryAfterMs?: number }
+  | { kind: 'refused' | 'unknown'; reason: string };
+
+/** Reasons of a refusal that are about the ticket: it is not ours to write in any more, and nobody has to look into it. */
+export const NOT_OURS = [
+  'human_owner',
+  'ticket_closed',
+  'ticket_merged',
+  'ticket_deleted',
+] as const;
 
 /** The way back to the ticketing system. Neither function may throw. */
 export interface DeliveryTarget {

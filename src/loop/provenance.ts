@@ -28,7 +28,7 @@ export function originsOf(
 ): Origin[] {
   const fields = observedFields(known);
   return Object.entries(args).flatMap(([argument, value]): Origin[] => {
-    if (value === undefined || value === null) return [];
+    if (value === undefined || value === null || value === '') return [];
     const source = contract.provenance[argument] ?? 'authoritative';
     if (source === 'model' || source === 'policy') return [{ argument, from: source }];
     if (typeof source === 'object') {
@@ -89,6 +89,7 @@ function same(one: unknown, other: unknown): boolean {
 
 /** The customer wrote it, as a word of its own. */
 function wasSaid({ value }: Field, { claimed }: Known): boolean {
+  if (value === '') return true;
   const earlier = claimed.history.flatMap((entry) => (entry.kind === 'turn' ? entry.customer : []));
   const texts = [
     ...claimed.messages.flatMap(({ text, subject }) => [text, subject ?? '']),
@@ -101,7 +102,7 @@ function wasSaid({ value }: Field, { claimed }: Known): boolean {
 function holdsWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
     const around = [text[at - 1] ?? ' ', text[at + word.length] ?? ' '];
-    if (word !== '' && around.every((character) => !/[\p{L}\p{N}]/u.test(character))) return true;
+    if (around.every((character) => !/[\p{L}\p{N}]/u.test(character))) return true;
   }
   return false;
 }

@@ -598,7 +598,9 @@ export class Store implements TurnStore {
     token: string,
     settled:
       | { status: 'sent'; targetId: string }
-      | { status: 'unknown' | 'dropped'; reason: string }
+      | { status: 'unknown'; reason: string }
+      /** `note` tells people of a text the customer did not get. */
+      | { status: 'dropped'; reason: string; note?: Delivery }
       | { status: 'pending'; reason: string; notBefore: number },
   ): Promise<{ left: number }> {
     const reply = await this.#call(
@@ -611,6 +613,9 @@ export class Store implements TurnStore {
       settled.status === 'sent' ? settled.targetId : settled.reason,
       settled.status === 'pending' ? settled.notBefore : 0,
       this.#offset(),
+      settled.status === 'dropped' && settled.note !== undefined
+        ? JSON.stringify(deliveryArgument(settled.note))
+        : '',
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
     return { left: Number(reply[1]) };

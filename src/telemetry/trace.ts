@@ -121,8 +121,26 @@ export class TurnTrace {
         });
         return;
       case 'effect_refused':
+        this.#point('check', `ledger ${event.callId}`, event.at, {
+          callId: event.callId,
+          verdict: 'refused',
+          check: 'idempotency',
+          code: event.refusal.refusal,
+        });
+        return;
       case 'approval_decided':
+        this.#point('check', 'approval', event.at, {
+          approvalId: event.approvalId,
+          decision: event.decision,
+          by: event.by,
+        });
+        return;
       case 'stop_requested':
+        this.#point('check', 'stop', event.at, {
+          cause: event.cause,
+          ...(event.how === undefined ? {} : { how: event.how }),
+        });
+        return;
       case 'turn_failed':
         return;
       default:

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Job, Worker } from 'bullmq';
-import { pokeSchema, type DeliveryTarget, type OutgoingMessage } from '../contracts/index.ts';
-import { LostClaimError } from '../loop/index.ts';
+import {
+  NOT_OURS,
+  pokeSchema,
+  type Delivery,
+  type DeliveryTarget,
+  type OutgoingMessage,
+} from '../contracts/index.ts';
+import { digest, LostClaimError } from '../loop/index.ts';
+import { within } from '../calls/index.ts';
 import type { DeliveryClaim, Store } from '../store/index.ts';
 import { delay } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
@@ -44,6 +51,31 @@ async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: strin
   }
 }
 
+/** Nothing from a target that is silent for too long, or throws. */
+async function inTime<T>(timeoutMs: number, call: () => Promise<T>): Promise<T | undefined> {
+  const end = await within({ timeoutMs, silenceMs: timeoutMs }, call);
+  return end.kind === 'answered' ? end.value : undefined;
+}
+
+/**
+ * A ticket that is not ours to write in any more drops the text, and people are told what the customer did not get. Any
+ * other refusal waits for an operator.
+ */
+function refused(
+  { id, kind, text, turnId }: Delivery,
+  reason: string,
+): Parameters<Store['settleDelivery']>[3] {
+  if (!NOT_OURS.some((one) => one === reason)) return { status: 'unknown', reason };
+  if (kind === 'note') return { status: 'dropped', reason };
+  const note: Delivery = {
+    id: digest('not sent', id),
+    kind: 'note',
+    text: `Not sent to the customer (${reason}): ${text}`,
+    turnId,
+  };
+  return { status: 'dropped', reason, note };
+}
+
 /** One step with the oldest delivery; answers whether there is more to do, or when to come back. */
 async function deliver(
   { store, target, logger, sendTimeoutMs }: DeliveryWorkerOptions,
@@ -64,29 +96,32 @@ async function deliver(
     );
     return left > 0 ? 'more' : 'done';
   };
-  const tryAgain = async (reason: string): Promise<'more' | 'done' | number> => {
+  const tryAgain = async (reason: string, atLeastMs = 0): Promise<'more' | 'done' | number> => {
     if (attempts >= MAX_ATTEMPTS) return settle({ status: 'unknown', reason });
-    const notBefore = store.clock().now() + Math.min(LONGEST_BACK_OFF_MS, 250 * 2 ** attempts);
+    const backOffMs = Math.min(LONGEST_BACK_OFF_MS, 250 * 2 ** attempts);
+    const notBefore = store.clock().now() + Math.max(atLeastMs, backOffMs);
     await settle({ status: 'pending', reason, notBefore });
     return notBefore;
   };
 
   if (claim.kind === 'recheck') {
-    const found = await target.find(message);
-    if (found.kind === 'found') return settle({ status: 'sent', targetId: found.targetId });
+    const found = await inTime(sendTimeoutMs, () => target.find(message));
+    if (found?.kind === 'found') return settle({ status: 'sent', targetId: found.targetId });
     // Not there, and the time of the earlier send is over: pending again, so that the next claim sends it.
-    if (found.kind === 'absent') return tryAgain('not_found_on_reread');
+    if (found?.kind === 'absent') return tryAgain('not_found_on_reread');
     return until;
   }
   // What is sent late in its time may arrive after it, and after the re-read of whoever takes over: half is for arriving.
-  const result = await target.send(message, until - sendTimeoutMs / 2);
+  const result = (await inTime(sendTimeoutMs, () =>
+    target.send(message, until - sendTimeoutMs / 2),
+  )) ?? { kind: 'unknown' as const, reason: 'no_answer' };
   switch (result.kind) {
     case 'sent':
       return settle({ status: 'sent', targetId: result.targetId });
     case 'refused':
-      return settle({ status: 'unknown', reason: result.reason });
+      return settle(refused(delivery, result.reason));
     case 'not_sent':
-      return tryAgain(result.reason);
+      return tryAgain(result.reason, result.retryAfterMs);
     case 'unknown':
       // Once its time is over, a re-read tells.
       return until;

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Agent } from '../config/index.ts';
 import type { Queues } from '../producers/index.ts';
 import { loadSkillTool } from '../skills/index.ts';
+import { timeoutOf } from '../loop/index.ts';
 import type { Store } from '../store/index.ts';
 import type { TurnTrace } from '../telemetry/index.ts';
 import { ToolExecutor, ToolRegistry } from '../tools/index.ts';
@@ -28,8 +29,13 @@ export type WorkerHostOptions = {
   sendTimeoutMs?: number;
   /** Milliseconds between two looks of the reconciler. Default 2,000. */
   reconcileEveryMs?: number;
+  /** A turn stands still for longer than any of its calls may take: only the end of this process frees it. */
+  onHung?: () => void;
   onTrace?: (turnId: string, trace: TurnTrace) => void;
 };
+
+/** What a turn may stand still beyond the longest of its calls. Milliseconds. */
+const HUNG_SLACK_MS = 30_000;
 
 const BEAT_MS = 1_000;
 const BEAT_TTL_MS = 3_000;
@@ -44,6 +50,12 @@ export function toolsOf(agent: Agent, store: Store): ToolExecutor {
   );
 }
 
+function longestCallMs({ rules, tools, skills }: Agent): number {
+  const accounts = [...Object.values(rules.sourceLimits), ...skills.map(({ limits }) => limits)];
+  const model = [rules.limits.modelTimeoutMs, ...accounts.map((one) => one?.modelTimeoutMs ?? 0)];
+  return Math.max(...model, ...tools.map((tool) => timeoutOf(tool)));
+}
+
 /** All duties of one worker process. Stateless: add processes to go faster. */
 export class WorkerHost {
   readonly workerId = randomBytes(9).toString('base64url');
@@ -51,6 +63,7 @@ export class WorkerHost {
   readonly #turnWorkers: TurnWorker[];
   readonly #workers: Worker[];
   readonly #reconciler: Reconciler;
+  readonly #hungAfterMs: number;
   readonly #beat: NodeJS.Timeout;
   readonly #stops: Promise<{ close(): void }>;
 
@@ -60,6 +73,7 @@ export class WorkerHost {
     const { store, queues, agent, logger, concurrency = 10 } = options;
     const tools = toolsOf(agent, store);
     const lanes = store.tags();
+    this.#hungAfterMs = longestCallMs(agent) + HUNG_SLACK_MS;
     const shared = { store, logger, concurrency };
     this.#turnWorkers = lanes.map(
       (tag) =>
@@ -118,8 +132,22 @@ export class WorkerHost {
     await store.forgetWorker(this.workerId);
   }
 
+  /**
+   * Whether every turn at hand gets on, and how long the slowest has stood still. Progress counts, not that a timer fires.
+   */
+  get health(): { ok: boolean; stillMs: number } {
+    const now = this.#options.store.clock().now();
+    const stillMs = now - Math.min(now, ...this.#turnWorkers.map(({ movedAt }) => movedAt));
+    return { ok: stillMs <= this.#hungAfterMs, stillMs };
+  }
+
   #giveSign(): void {
-    const { store, logger } = this.#options;
+    const { store, logger, onHung } = this.#options;
+    const { ok, stillMs } = this.health;
+    if (!ok) {
+      logger.fatal({ stillMs }, 'a turn hangs');
+      return onHung?.();
+    }
     store.beat(this.workerId, BEAT_TTL_MS).catch((error: unknown) => {
       logger.warn({ err: error }, 'no sign of life given');
     });

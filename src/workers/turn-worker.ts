@@ -32,8 +32,8 @@ export type TurnWorkerOptions = DutyOptions & {
 export class TurnWorker {
   readonly #options: TurnWorkerOptions;
   readonly #worker: Worker;
-  /** The turns at hand, and how to tell them to stop. */
-  readonly #stops = new Map<string, AbortController>();
+  /** The turns at hand: how to tell them to stop, and when they last got on (milliseconds since the epoch). */
+  readonly #atHand = new Map<string, { stop: AbortController; movedAt: number }>();
   #closing = false;
 
   constructor(options: TurnWorkerOptions, tag: string) {
@@ -53,7 +53,13 @@ export class TurnWorker {
 
   /** Somebody asked a turn to stop; if it is at hand, what it has under way is told at once. */
   stop(turnId: string): void {
-    this.#stops.get(turnId)?.abort();
+    this.#atHand.get(turnId)?.stop.abort();
+  }
+
+  /** When the turn at hand that has stood still for longest last got on; now if none is. */
+  get movedAt(): number {
+    const moments = [...this.#atHand.values()].map(({ movedAt }) => movedAt);
+    return Math.min(this.#options.store.clock().now(), ...moments);
   }
 
   async #process(job: Job, token: string): Promise<void> {
@@ -121,7 +127,10 @@ export class TurnWorker {
     const { turnId, conversationId } = turn.claim;
     const trace = traceOf(turn.events);
     const log = stepLog(logger, { turnId, conversationId });
+    const atHand = { stop: new AbortController(), movedAt: store.clock().now() };
+    this.#atHand.set(turnId, atHand);
     const ports: Ports = {
+      stop: atHand.stop.signal,
       store,
       model: modelClient(agent.model),
       tools,
@@ -129,17 +138,16 @@ export class TurnWorker {
       rules: agent.rules,
       observer: {
         observe(event, state) {
+          atHand.movedAt = store.clock().now();
           trace.observe(event);
           log(event, state);
         },
       },
     };
-    const stop = new AbortController();
-    this.#stops.set(turnId, stop);
     try {
-      return await this.#rest(turn, { ...ports, stop: stop.signal }, trace, takeNext);
+      return await this.#rest(turn, ports, trace, takeNext);
     } finally {
-      this.#stops.delete(turnId);
+      this.#atHand.delete(turnId);
     }
   }
 

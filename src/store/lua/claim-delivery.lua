@@ -16,7 +16,7 @@ while id and conv[2] do
   local waits = redis.call('HMGET', key('delivery', id), 'status', 'record')
   local kind = waits[1] == 'pending' and cjson.decode(waits[2]).kind
   if kind ~= 'reply' and kind ~= 'holding' then break end
-  redis.call('HSET', key('delivery', id), 'status', 'dropped', 'targetId', 'human_takeover', 'settledAt', now)
+  redis.call('HSET', key('delivery', id), 'status', 'dropped', 'detail', 'human_takeover', 'settledAt', now)
   redis.call('PEXPIRE', key('delivery', id), KEEP.turnsMs)
   redis.call('LPOP', outbox)
   id = redis.call('LINDEX', outbox, 0)
