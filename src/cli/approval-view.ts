@@ -1,4 +1,5 @@
 import type { Approval } from '../contracts/index.ts';
+import { lookAlikes } from './look-alikes.ts';
 import { iso, isoOrNull } from './wording.ts';
 
 /** The JSON of an approval. */
@@ -11,6 +12,13 @@ export type ApprovalView = {
   tool: string;
   /** What runs after a yes: frozen when it was asked for. */
   arguments: unknown;
+  actionHash: string;
+  /** Where each value came from; a value of null: nobody can tell. Null in all: it was not on record then. */
+  origins: Readonly<Record<string, string | null>> | null;
+  /** Version of the policy that asks; a yes holds for no other one. */
+  policy: string | null;
+  /** Words in it whose letters look like others, and what they are made of. */
+  lookAlikes: string[];
   operation: string;
   /** Why a person is asked. */
   reason: string;
@@ -28,7 +36,9 @@ export function approvalView(approval: Approval): ApprovalView {
   const decided = approval.status === 'pending' ? undefined : approval;
   return {
     ...{ id, status, conversationId, turnId, callId, tool },
-    arguments: approval.arguments,
+    ...{ arguments: approval.arguments, actionHash: approval.actionHash },
+    ...{ origins: approval.origins ?? null, policy: approval.policy ?? null },
+    lookAlikes: lookAlikes([approval.arguments, reason, seen]),
     ...{ operation, reason, seen: seen ?? null },
     requestedAt: iso(approval.requestedAt),
     expiresAt: iso(approval.expiresAt),

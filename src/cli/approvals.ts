@@ -5,6 +5,7 @@ import { decide, type Decision } from './decide-approval.ts';
 import { notFound } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
 import type { ListView, Output } from './output.ts';
+import { revealed } from './look-alikes.ts';
 import { visible } from './visible-text.ts';
 import { wholeNumber } from './whole-number.ts';
 import { day, duration } from './wording.ts';
@@ -75,9 +76,13 @@ function cardText(approval: ApprovalView, out: Output): string {
     approval;
   const said = comment === null ? '' : `, ${comment}`;
   const decided = by === null ? [] : [`Decided: ${status} by ${by} at ${decidedAt}${said}`];
-  const lines = [
+  const before = [
     `The agent wants to run ${tool} ${JSON.stringify(approval.arguments)}`,
-    `Why a person is asked: ${reason}`,
+    'This and nothing else runs after a yes. Where each value came from:',
+    ...valueLines(approval).map((line) => `  ${line}`),
+  ];
+  const after = [
+    `Why a person is asked: ${reason} (policy ${approval.policy ?? 'not on record'})`,
     `What it saw: ${JSON.stringify(seen)}`,
     `Asked for ${day(Date.parse(approval.requestedAt))}, expires ${day(Date.parse(approval.expiresAt))}`,
     ...decided,
@@ -90,7 +95,38 @@ function cardText(approval: ApprovalView, out: Output): string {
   ];
   return [
     out.strong(`approval ${visible(id)}  ${status}`),
-    ...lines.map(visible),
+    ...before.map(revealed),
+    ...warning(approval, out),
+    ...after.map(revealed),
     ...(status === 'pending' ? commands.map(visible) : []),
   ].join('\n');
+}
+
+function valueLines({ arguments: args, origins }: ApprovalView): string[] {
+  if (typeof args !== 'object' || args === null) return [];
+  return Object.entries(args).map(
+    ([name, value]) => `${name} = ${JSON.stringify(value)}: ${originText(origins, name)}`,
+  );
+}
+
+const ORIGINS: Readonly<Record<string, string>> = {
+  customer: 'the customer wrote it',
+  model: 'free text of the model',
+  policy: 'the contract of the tool says what it may be',
+  observations: 'computed from what was observed',
+};
+
+function originText(origins: ApprovalView['origins'], name: string): string {
+  if (origins === null || !Object.hasOwn(origins, name)) return 'not on record';
+  const origin = origins[name] ?? null;
+  if (origin === null) return 'NOBODY CAN TELL';
+  return ORIGINS[origin] ?? `observed, ${origin}`;
+}
+
+function warning({ lookAlikes }: ApprovalView, out: Output): string[] {
+  if (lookAlikes.length === 0) return [];
+  const words = lookAlikes.map(visible).join(', ');
+  return [
+    out.mark('bad', `Careful: letters that look like others, written as their numbers: ${words}`),
+  ];
 }

@@ -12,6 +12,9 @@ export type BlockedRow = {
   /** The turn that holds it; null when no worker has taken it yet. */
   turnId: string | null;
   heldBy: string;
+  owner: 'agent' | 'human';
+  /** Who took it from the agent. */
+  takenBy: string | null;
   heldSince: string;
   heldForMs: number;
   /** Messages behind the turn. */
@@ -69,10 +72,12 @@ async function blocked({ settings, out }: Invocation, limit: number): Promise<vo
 
 function rowOf(one: Blocked, now: number): BlockedRow {
   const { heldBy, freesItself, at, outlook } = outlookOf(one, now);
+  const { owner, takenBy } = one.holder;
   return {
     conversationId: one.conversationId,
     turnId: one.turnId === '' ? null : one.turnId,
-    heldBy,
+    heldBy: owner === 'human' ? `${heldBy}, ${ownerText(takenBy)}` : heldBy,
+    ...{ owner, takenBy },
     heldSince: iso(one.since),
     heldForMs: Math.max(0, now - one.since),
     behind: one.behind,
@@ -84,6 +89,10 @@ function rowOf(one: Blocked, now: number): BlockedRow {
     freesItselfAt: isoOrNull(at),
     outlook,
   };
+}
+
+function ownerText(takenBy: string | null): string {
+  return takenBy === null ? 'handed over to people' : `taken over by ${takenBy}`;
 }
 
 type Outlook = { heldBy: string; freesItself: boolean; at?: number; outlook: string };

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { maskedUrl, type Settings } from '../config/index.ts';
 import type { Queues } from '../producers/index.ts';
+import type { Operator } from '../producers/operator.ts';
 import { ingressConnection, Store } from '../store/index.ts';
 import { Records, storedLanes } from '../store/records.ts';
 import { CommandError, EXIT } from './errors.ts';
@@ -43,6 +44,17 @@ export async function withQueues<T>(
     } finally {
       await queues.close().catch(() => {});
     }
+  });
+}
+
+/** The same for what people do to turns and conversations. */
+export async function withOperator<T>(
+  settings: Settings,
+  work: (connected: Connected & { operator: Operator }) => Promise<T>,
+): Promise<T> {
+  return withQueues(settings, async (connected) => {
+    const { Operator } = await import('../producers/operator.ts');
+    return work({ ...connected, operator: new Operator(connected) });
   });
 }
 

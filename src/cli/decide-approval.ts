@@ -1,7 +1,6 @@
-import type { Queues } from '../producers/index.ts';
 import type { ApprovalAnswer } from '../store/index.ts';
 import { approvalView } from './approval-view.ts';
-import { withQueues, type Connected } from './connection.ts';
+import { withOperator } from './connection.ts';
 import { CommandError, EXIT, notFound, usageError } from './errors.ts';
 import type { Invocation } from './invocation.ts';
 import { visible } from './visible-text.ts';
@@ -26,8 +25,8 @@ export async function decide(
   if (by.trim() === '') throw usageError('--by is empty: say who decides, for example --by ana');
   if (verdict === 'rejected' && reason.trim() === '')
     throw usageError('--reason is empty: say why it is refused');
-  await withQueues(settings, async (connected) => {
-    const approval = await connected.records.approval(id);
+  await withOperator(settings, async ({ records, operator }) => {
+    const approval = await records.approval(id);
     if (approval === undefined)
       throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
     if (dryRun) {
@@ -39,11 +38,10 @@ export async function decide(
         { id: () => id, text: () => text },
       );
     }
-    const answer = await connected.store.decideApproval(id, verdict, by, reason);
+    const answer = await operator.decideApproval(id, verdict, { by, comment: reason });
     if (answer.kind === 'not_found' || answer.kind === 'not_due') {
       throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
     }
-    await wake(connected, id, answer);
     refuseOther(answer, { verdict, by, expiresAt: approval.expiresAt });
     const { status, decidedAt, comment, conversationId, turnId } = answer;
     const already = answer.kind === 'already';
@@ -52,19 +50,6 @@ export async function decide(
     const view = { id, status, by: answer.by, decidedAt: iso(decidedAt), comment: comment || null };
     out.card({ ...view, conversationId, turnId, already }, { id: () => id, text: () => text });
   });
-}
-
-/** Only a wake-up: the reconciler finds the turn if it is lost. */
-async function wake(
-  { store, queues }: Connected & { queues: Queues },
-  approvalId: string,
-  { conversationId, turnId }: Recorded,
-): Promise<void> {
-  const parked = await store.parkedTurn(conversationId, turnId);
-  if (parked?.park.approvalId !== approvalId) return;
-  await queues
-    .hurry({ conversationId, turnId, park: parked.park.number }, 'approval')
-    .catch(() => {});
 }
 
 function refuseOther(

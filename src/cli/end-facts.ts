@@ -2,7 +2,7 @@ import type { EventOf, Limits, TurnEvent } from '../contracts/index.ts';
 import { actionHash, type CallState } from '../loop/index.ts';
 import type { TurnStory } from './turn-story.ts';
 import { shorten } from './visible-text.ts';
-import { clock } from './wording.ts';
+import { clock, duration, listed } from './wording.ts';
 
 /** What the sentences about an end are made of. Texts that may be absent come with their own punctuation. */
 export type EndFacts = {
@@ -12,12 +12,18 @@ export type EndFacts = {
   reads: { count: number; last: string; overMs: number };
   decision: { by: string; comment: string; waitedMs: number };
   repeated: { what: string; code: string; count: number };
+  /** Where it ended for lack of progress: rounds in all, and how many of them, or of their calls, were the same. */
+  repetition: { rounds: number; identical: number } | undefined;
   /** Failures since the last success. */
   failures: number;
   objection: string;
   rationale: string;
   /** ` by ana (reason)`, or nothing. */
   by: string;
+  /** `, asked for at …, stopped at …; under way then: …`, or nothing. */
+  stopped: string;
+  /** Until when the account of the model is limited, where that is why it was not asked. */
+  limitedUntil: number | undefined;
   modelSaid: string;
   modelFailures: number;
   rounds: number;
@@ -43,6 +49,7 @@ export function endFacts(story: TurnStory): EndFacts {
     reads: readsOf(call),
     decision: decisionOf(story, events),
     repeated: repeatedOf(story),
+    repetition: lastOf(events, 'turn_ended')?.repetition,
     failures: Object.values(state.failures).reduce((sum, one) => sum + one, 0),
     objection:
       objection === undefined ? '' : `; the last objection was: ${shorten(objection, 200)}`,
@@ -51,6 +58,8 @@ export function endFacts(story: TurnStory): EndFacts {
       stop?.by === undefined
         ? ''
         : ` by ${stop.by}${stop.reason === undefined ? '' : ` (${stop.reason})`}`,
+    stopped: stop === undefined ? '' : stoppedText(stop),
+    limitedUntil: failure?.kind === 'account_limited' ? failure.retryAt : undefined,
     modelSaid: detail,
     modelFailures: state.modelFailures,
     rounds: state.rounds.length,
@@ -130,8 +139,27 @@ function repeatedOf({ replayed, calls }: TurnStory): EndFacts['repeated'] {
   const [fingerprint = '', times = 0] =
     Object.entries(replayed.state.failures).toSorted((a, b) => b[1] - a[1])[0] ?? [];
   const [hash = '', , code = 'failure'] = fingerprint.split(' ');
-  const call = calls.findLast((one) => actionHash(one.tool, one.arguments) === hash);
+  const call = calls.findLast(
+    (one) => (one.request ?? actionHash(one.tool, one.arguments)) === hash,
+  );
   return { what: call === undefined ? 'the same call' : nameOf(call), code, count: times };
+}
+
+type Stop = EventOf<'stop_requested'>;
+
+const HOW = {
+  stopped: 'which ended when told to',
+  completed: 'which ran to its end all the same',
+  abandoned: 'which was left behind and may still run',
+} as const satisfies Record<NonNullable<Stop['how']>, string>;
+
+/** Both moments, and what was under way between them; nothing of it is said to be taken back. */
+export function stoppedText({ at, requestedAt, running = [], how = 'stopped' }: Stop): string {
+  if (requestedAt === undefined) return '';
+  const times = `, asked for at ${clock(requestedAt)}, stopped at ${clock(at)} (${duration(at - requestedAt)} later)`;
+  return running.length === 0
+    ? `${times}; nothing was under way`
+    : `${times}; under way: ${listed(running)}, ${HOW[how]}`;
 }
 
 function lastOf<T extends TurnEvent['type']>(

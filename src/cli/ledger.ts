@@ -5,6 +5,7 @@ import { withRecords } from './connection.ts';
 import { notFound, usageError } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
 import type { ListView } from './output.ts';
+import { addSettle } from './settle-effect.ts';
 import { wholeNumber } from './whole-number.ts';
 import { day, iso, isoOrNull } from './wording.ts';
 
@@ -32,7 +33,7 @@ export type LedgerView = {
 };
 
 export function addLedger(program: Command): void {
-  program
+  const ledger = program
     .command('ledger')
     .description(
       'What the agent really did: one row per operation. Without a filter: of the newest turns.',
@@ -46,8 +47,9 @@ export function addLedger(program: Command): void {
     .addOption(new Option('--operation <key>', 'one operation').conflicts(['conversation', 'turn']))
     .option('--limit <n>', 'turns looked at when no filter is given', wholeNumber(1_000), 50)
     .action((filter: Filter, command: Command) =>
-      perform(command, (invocation) => ledger(invocation, filter)),
+      perform(command, (invocation) => list(invocation, filter)),
     );
+  addSettle(ledger);
 }
 
 const VIEW: ListView<LedgerView> = {
@@ -65,7 +67,7 @@ const VIEW: ListView<LedgerView> = {
   empty: 'The ledger is empty here: no action that changes anything was sent.',
 };
 
-async function ledger({ settings, out }: Invocation, filter: Filter): Promise<void> {
+async function list({ settings, out }: Invocation, filter: Filter): Promise<void> {
   const rows = await withRecords(settings, ({ records }) => rowsOf(records, filter));
   out.list(rows.map(viewOf), VIEW);
 }

@@ -1,15 +1,24 @@
 import { Command, CommanderError } from 'commander';
+import { addApi } from './api.ts';
 import { addApprovals } from './approvals.ts';
+import { addAudit } from './audit.ts';
 import { addBlocked } from './blocked.ts';
+import { addCancel } from './cancel.ts';
 import { addDoctor } from './doctor.ts';
 import { addEnqueue } from './enqueue.ts';
 import { EXIT, usageError } from './errors.ts';
+import { addKeys } from './keys.ts';
 import { addLedger } from './ledger.ts';
+import { addModels } from './models.ts';
+import { addRelease } from './release.ts';
 import { reportProblem, wantsJson } from './report-problem.ts';
+import { addTakeover } from './takeover.ts';
+import { addTraceExport } from './trace-export.ts';
 import { addTrace } from './trace.ts';
 import { addTurns } from './turns.ts';
 import { addUp } from './up.ts';
 import { version } from './version.ts';
+import { addWatch } from './watch.ts';
 import { addWhy } from './why.ts';
 import { addWorker } from './worker.ts';
 
@@ -19,6 +28,7 @@ const EXAMPLES = `Examples:
   turnkeeper turns list --open            what is going on
   turnkeeper why zendesk/4482             why the newest turn of a conversation stopped
   turnkeeper approvals approve <id> --by ana
+  turnkeeper takeover zendesk/4482 --by ana --reason "angry customer"
 `;
 
 const EXIT_CODES = `
@@ -62,13 +72,22 @@ function buildProgram(argv: readonly string[]): Command {
   for (const add of [
     addUp,
     addWorker,
+    addApi,
     addEnqueue,
     addTurns,
+    addWatch,
     addTrace,
+    addTraceExport,
     addWhy,
     addLedger,
     addBlocked,
     addApprovals,
+    addCancel,
+    addTakeover,
+    addRelease,
+    addModels,
+    addKeys,
+    addAudit,
     addDoctor,
   ]) {
     add(program);

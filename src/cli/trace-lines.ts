@@ -2,6 +2,7 @@ import {
   limitsSchema,
   type CallResult,
   type CallVerdict,
+  type ModelFailure,
   type Proposal,
   type TurnEvent,
   type Usage,
@@ -9,8 +10,9 @@ import {
 } from '../contracts/index.ts';
 import { allCalls, type TurnState } from '../loop/index.ts';
 import type { TurnOnRecord } from '../store/records.ts';
+import { stoppedText } from './end-facts.ts';
 import type { Replay, Step } from './replay.ts';
-import { clock, dollars, duration, iso } from './wording.ts';
+import { clock, count, dollars, duration, iso } from './wording.ts';
 
 /** What a line is about. `tool_said` and `reread_said` are never one line: the gap between them is the point. */
 export const LINE_KINDS = {
@@ -104,8 +106,7 @@ function describe(event: TurnEvent, { before, after }: Step): Said[] {
     case 'model_responded':
       return proposed(event, after);
     case 'model_failed': {
-      const { kind, detail } = event.failure;
-      const text = detail === undefined ? kind : `${kind}: ${detail}`;
+      const text = failureText(event.failure);
       return [{ kind: 'model_failed', text, latencyMs: event.latencyMs, ...costOf(event.usage) }];
     }
     case 'finish_judged': {
@@ -154,13 +155,19 @@ function describe(event: TurnEvent, { before, after }: Step): Said[] {
     case 'stop_requested': {
       const by = event.by === undefined ? '' : ` by ${event.by}`;
       const reason = event.reason === undefined ? '' : `: ${quoted(event.reason)}`;
-      return [{ kind: 'stop_requested', text: `${event.cause}${by}${reason}` }];
+      const text = `${event.cause}${by}${reason}${stoppedText(event)}`;
+      return [{ kind: 'stop_requested', text, data: event }];
     }
     case 'turn_failed':
       return [{ kind: 'stop_requested', text: `given up by the runtime (${event.code})` }];
     case 'turn_ended': {
-      const { outcome, reason } = event.ending;
-      return [{ kind: 'stopped', text: `${outcome}/${reason}`, data: event.ending }];
+      const { ending, repetition } = event;
+      const same =
+        repetition === undefined
+          ? ''
+          : ` (${count(repetition.rounds, 'round')}, ${repetition.identical} identical)`;
+      const text = `${ending.outcome}/${ending.reason}${same}`;
+      return [{ kind: 'stopped', text, data: { ...ending, ...(repetition && { repetition }) } }];
     }
     default:
       return event satisfies never;
@@ -216,13 +223,18 @@ function checked(verdict: CallVerdict, before: TurnState): Said {
     case 'admitted_read':
       return line('passed, a read');
     case 'admitted_write':
-      return line(
-        `passed, a write: ${verdict.effect.resource}, operation ${verdict.effect.operation}`,
-      );
+      return {
+        ...line(
+          `passed, a write: ${verdict.effect.resource}, operation ${verdict.effect.operation}${originText(verdict.origins)}`,
+        ),
+        ...(verdict.origins && { data: { origins: verdict.origins } }),
+      };
     case 'needs_approval':
       return {
-        ...line(`needs a person: ${verdict.reason} (approval ${verdict.approvalId})`),
-        data: { seen: verdict.seen },
+        ...line(
+          `needs a person: ${verdict.reason} (approval ${verdict.approvalId})${originText(verdict.origins)}`,
+        ),
+        data: { seen: verdict.seen, ...(verdict.origins && { origins: verdict.origins }) },
       };
     case 'rejected':
       return line(`rejected by ${verdict.check}/${verdict.code}: ${verdict.message}`);
@@ -237,6 +249,22 @@ function checked(verdict: CallVerdict, before: TurnState): Said {
   }
 }
 
+/** `; orderId from customer, amount from policy`, or nothing. */
+function originText(origins: Readonly<Record<string, string | null>> | undefined): string {
+  const from = Object.entries(origins ?? {}).map(
+    ([name, origin]) => `${name} from ${origin ?? 'NOWHERE ANYBODY CAN TELL'}`,
+  );
+  return from.length === 0 ? '' : `; ${from.join(', ')}`;
+}
+
+/** Of a model that was not asked because its account is limited, until when. */
+function failureText({ kind, detail, retryAt, abandoned }: ModelFailure): string {
+  const said = detail === undefined ? kind : `${kind}: ${detail}`;
+  const again = retryAt === undefined ? '' : `, not before ${iso(retryAt)}`;
+  const asked = kind === 'account_limited' ? ', the model was not asked' : '';
+  return `${said}${asked}${again}${abandoned === true ? ', left behind and may still run' : ''}`;
+}
+
 function resultText(result: CallResult): string {
   switch (result.kind) {
     case 'ok': {
@@ -246,25 +274,34 @@ function resultText(result: CallResult): string {
     case 'rejected':
       return `rejected by ${result.check}/${result.code}: ${result.message}`;
     case 'failed':
-      return `failed (${result.code}, ${result.transient ? 'may be tried again' : 'final'}): ${result.message}`;
-    case 'refused':
+      return `failed (${result.code}, ${result.transient ? 'may be tried again' : 'final'}): ${result.message}${left(result)}`;
     case 'unknown':
-      return `${result.kind} (${result.code}): ${result.message}`;
+      return `unknown (${result.code}): ${result.message}${left(result)}`;
+    case 'refused':
+      return `refused (${result.code}): ${result.message}`;
     default:
       return result satisfies never;
   }
+}
+
+function left({ abandoned }: { abandoned?: boolean | undefined }): string {
+  return abandoned === true ? ' It was left behind and may still run.' : '';
 }
 
 function readSaid(callId: string, read: VerificationRead, final: boolean): Said {
   const { verdict, latencyMs, observation, at } = read;
   const seen = observation === undefined ? '' : ` ${json(observation.data)}`;
   const last = final ? ', the last read' : '';
+  const { judge } = read;
+  const rationale = judge?.rationale === undefined ? '' : `: ${quoted(judge.rationale)}`;
+  const judged = judge === undefined ? '' : ` (judged by ${judge.model}${rationale})`;
   return {
     kind: 'reread_said',
     at,
     callId,
     latencyMs,
-    text: `${callId} ${verdict}${last}${seen}`,
+    text: `${callId} ${verdict}${last}${judged}${seen}`,
+    ...costOf(judge?.usage),
     data: read,
   };
 }

@@ -5,10 +5,10 @@ import { perform, type Invocation } from './invocation.ts';
 import type { MissingLink } from './missing-links.ts';
 import type { Output } from './output.ts';
 import { LINE_KINDS, traceLines, type TraceLine } from './trace-lines.ts';
-import { readStory, type TurnStory } from './turn-story.ts';
+import { readWithStop, type TurnStory } from './turn-story.ts';
 import { shorten, visible } from './visible-text.ts';
-import { storyOfEnd } from './why-card.ts';
-import { clock, count, day, dollars, duration, iso, isoOrNull } from './wording.ts';
+import { ownerNote, storyOfEnd, unheeded } from './why-card.ts';
+import { clock, count, day, dollars, duration, iso, isoOrNull, listed } from './wording.ts';
 
 /** The JSON of `trace`. */
 export type Trace = {
@@ -26,6 +26,10 @@ export type Trace = {
   costMicros: number;
   /** Why it stopped, or where it stands. */
   why: string;
+  /** Procedures it loaded, and in which version. */
+  skills: { name: string; version: string }[];
+  /** A stop that was not heeded, and who has the conversation if it is not the agent's. */
+  notes: string[];
   lines: TraceLine[];
   /** Links the record should have and has not. */
   missing: MissingLink[];
@@ -45,7 +49,7 @@ export function addTrace(program: Command): void {
 }
 
 async function trace({ settings, out }: Invocation, turnId: string): Promise<ExitCode> {
-  const story = await withRecords(settings, ({ records }) => readStory(records, turnId));
+  const story = await withRecords(settings, (connected) => readWithStop(connected, turnId));
   const traced = traceOf(story);
   out.card(traced, {
     id: (one) => one.turnId,
@@ -72,6 +76,8 @@ export function traceOf(story: TurnStory): Trace {
     tokens: spent.tokens,
     costMicros: spent.costMicros,
     why: storyOfEnd(story).sentence,
+    skills: [...replayed.state.skills],
+    notes: [...unheeded(story), ...ownerNote(story)],
     lines: [...traceLines(turn, replayed), ...untakenDecision(story)],
     missing: [...missing],
   };
@@ -122,10 +128,19 @@ function traceText(traced: Trace, out: Output): string {
     ...withMissing(traced).map((line) => lineText(line, out)),
     '',
     visible(traced.why),
+    ...skillLine(traced),
+    ...traced.notes.map(visible),
     missing.length === 0
       ? 'Record: complete, no link is missing.'
       : `Record: ${count(missing.length, 'link')} missing, ${unexplained} of them unexplained.`,
   ].join('\n');
+}
+
+function skillLine({ skills }: Trace): string[] {
+  if (skills.length === 0) return [];
+  return [
+    visible(`Procedures: ${listed(skills.map(({ name, version }) => `${name} ${version}`))}`),
+  ];
 }
 
 function lineText(line: TraceLine, out: Output): string {

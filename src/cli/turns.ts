@@ -4,10 +4,10 @@ import { withRecords } from './connection.ts';
 import { perform, type Invocation } from './invocation.ts';
 import type { ListView, Output } from './output.ts';
 import { replay } from './replay.ts';
-import { readStory, type TurnStory } from './turn-story.ts';
+import { readWithStop, type TurnStory } from './turn-story.ts';
 import { visible } from './visible-text.ts';
 import { wholeNumber } from './whole-number.ts';
-import { storyOfEnd } from './why-card.ts';
+import { ownerNote, stopView, storyOfEnd, unheeded } from './why-card.ts';
 import { count, day, dollars, duration, iso, isoOrNull } from './wording.ts';
 
 /** The JSON of a row of `turns list`. */
@@ -113,7 +113,7 @@ function rowOf({ turn, replayed }: Pick<TurnStory, 'turn' | 'replayed'>): TurnRo
 }
 
 async function show({ settings, out }: Invocation, id: string): Promise<void> {
-  const story = await withRecords(settings, ({ records }) => readStory(records, id));
+  const story = await withRecords(settings, (connected) => readWithStop(connected, id));
   out.card(details(story), { id: (one) => one.turnId, text: (one) => detailsText(one, out) });
 }
 
@@ -122,6 +122,11 @@ function details(story: TurnStory) {
   return {
     ...rowOf(story),
     why: storyOfEnd(story).sentence,
+    owner: turn.holder.owner,
+    takenBy: turn.holder.takenBy,
+    stop: stopView(story),
+    skills: [...story.replayed.state.skills],
+    notes: [...unheeded(story), ...ownerNote(story)],
     customer: turn.messages.map(({ messageId, requester, subject, text, acceptedAt }) => ({
       messageId,
       requester: requester.id,
@@ -150,6 +155,7 @@ function detailsText(turn: TurnDetails, out: Output): string {
     `started ${day(Date.parse(turn.startedAt))}, ${took}, ${count(turn.rounds, 'round')}, ` +
       `${count(turn.toolCalls, 'tool call')}, ${count(turn.tokens, 'token')}, ${dollars(turn.costMicros)}`,
     visible(turn.why),
+    ...turn.notes.map(visible),
     ...section(
       'Messages',
       turn.customer.map(({ requester, assurance, text }) => `${requester} (${assurance}): ${text}`),
@@ -164,6 +170,10 @@ function detailsText(turn: TurnDetails, out: Output): string {
     ...section(
       'Approvals',
       turn.approvals.map(({ id, status, tool, reason }) => `${id} ${status}: ${tool}, ${reason}`),
+    ),
+    ...section(
+      'Procedures',
+      turn.skills.map(({ name, version }) => `${name} ${version}`),
     ),
     ...section(
       'Texts',

@@ -3,7 +3,7 @@ import type { CallState } from '../loop/index.ts';
 import { endFacts, lastStepOf, nameOf } from './end-facts.ts';
 import type { TurnStory } from './turn-story.ts';
 import { explanationOf } from './why-sentences.ts';
-import { count, duration, iso, listed } from './wording.ts';
+import { count, duration, iso, isoOrNull, listed } from './wording.ts';
 
 export type WhyState = 'ended' | 'running' | 'parked' | 'held_back' | 'worker_lost' | 'not_started';
 export type SafeToRepeat = 'yes' | 'no' | 'nothing_to_repeat';
@@ -21,6 +21,28 @@ export type WhyCard = {
   safeToRunAgain: { answer: SafeToRepeat; text: string };
   /** The recommended one first, three at most. */
   whatYouCanDo: string[];
+  /** A stop somebody asked for. Asking and stopping are two facts; either may be missing. */
+  stop: StopView | null;
+  /** Where it ended for lack of progress. */
+  repetition: { rounds: number; identical: number } | null;
+  /** Procedures it loaded, and in which version. */
+  skills: { name: string; version: string }[];
+  /** What else one should know: who has the conversation, a stop that was not heeded, the procedures it loaded. */
+  notes: string[];
+  owner: 'agent' | 'human';
+  takenBy: string | null;
+};
+
+/** Times are null where it was not asked for, or has not stopped. */
+export type StopView = {
+  cause: string;
+  by: string | null;
+  reason: string | null;
+  requestedAt: string | null;
+  stoppedAt: string | null;
+  /** What was under way when it was asked for. */
+  running: string[];
+  how: string | null;
 };
 
 export type End = { state: WhyState; sentence: string; remedy?: string };
@@ -39,7 +61,54 @@ export function whyCard(story: TurnStory, now: number): WhyCard {
     notDone: notDoneIn(story),
     safeToRunAgain: safety(story, state),
     whatYouCanDo: advice(story, state, remedy).slice(0, 3),
+    stop: stopView(story),
+    repetition: endFacts(story).repetition ?? null,
+    skills: [...story.replayed.state.skills],
+    notes: notesOn(story),
+    owner: turn.holder.owner,
+    takenBy: turn.holder.takenBy,
   };
+}
+
+/** What the record of the turn says about a stop; of one it has not heeded, what was asked for. */
+export function stopView({ replayed, request }: TurnStory): StopView | null {
+  const { stop } = replayed.state;
+  const asked = stop ?? request;
+  if (asked === undefined) return null;
+  return {
+    ...{ cause: asked.cause, by: asked.by ?? null, reason: asked.reason ?? null },
+    requestedAt: isoOrNull(asked.requestedAt),
+    ...{ stoppedAt: isoOrNull(stop?.at), running: stop?.running ?? [], how: stop?.how ?? null },
+  };
+}
+
+function notesOn(story: TurnStory): string[] {
+  const { skills } = story.replayed.state;
+  const loaded = skills.map(({ name, version }) => `${name} ${version}`);
+  return [
+    ...unheeded(story),
+    ...ownerNote(story),
+    ...(loaded.length === 0 ? [] : [`Procedures it loaded: ${listed(loaded)}.`]),
+  ];
+}
+
+/** Who has the conversation, if it is not the agent's. */
+export function ownerNote({ turn }: Pick<TurnStory, 'turn'>): string[] {
+  const { owner, takenBy, takenAt } = turn.holder;
+  if (owner === 'agent') return [];
+  return takenBy === null || takenAt === null
+    ? ['A person has the conversation: the agent handed it over, nobody has taken it yet.']
+    : [`${takenBy} has the conversation since ${iso(takenAt)}.`];
+}
+
+/** A stop that was asked for and has not been heeded: too late, or on its way. */
+export function unheeded({ turn, replayed, request }: TurnStory): string[] {
+  if (request === undefined || replayed.state.stop?.requestedAt === request.requestedAt) return [];
+  const { cause, by = 'nobody named', reason, requestedAt } = request;
+  const why = reason === undefined || reason === '' ? '' : ` (${reason})`;
+  const when = requestedAt === undefined ? '' : ` at ${iso(requestedAt)}`;
+  const came = turn.phase === 'ended' ? 'it came too late to be heeded' : 'it has not stopped yet';
+  return [`A stop (${cause}) was asked for by ${by}${when}${why}; ${came}.`];
 }
 
 /** Why it stopped, or, of a turn that has not, where it stands. */
@@ -103,7 +172,7 @@ function parkedEnd(story: TurnStory, now: number): End {
     default:
       return {
         state: 'parked',
-        sentence: `Backing off until ${until}: the model was not available.`,
+        sentence: `Backing off until ${until}: ${endFacts(story).limitedUntil === undefined ? 'the model was not available' : 'the account of the model is limited, so it was not asked'}.`,
       };
   }
 }
@@ -261,5 +330,6 @@ export function notStarted(
       text: 'It has not started: there is nothing to run again.',
     },
     whatYouCanDo: ['See whether a worker runs: turnkeeper doctor', 'Start one: turnkeeper worker'],
+    ...{ stop: null, repetition: null, skills: [], notes: [], owner: 'agent', takenBy: null },
   };
 }

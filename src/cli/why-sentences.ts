@@ -59,13 +59,15 @@ export const WHY = {
     remedy: 'Decide it in the ticket; raise limits.approvalMs if people need longer.',
   },
   repeated_state: {
-    sentence: ({ repeated }) =>
-      `Stopped because ${repeated.what} ended with the same ${repeated.code} ${count(repeated.count, 'time')}.`,
+    sentence: ({ repeated, repetition }) =>
+      repeated.count === 0 && repetition !== undefined
+        ? `Stopped because the same was asked and heard again and again${progress(repetition)}.`
+        : `Stopped because ${repeated.what} ended with the same ${repeated.code} ${count(repeated.count, 'time')}${progress(repetition)}.`,
     remedy: 'Remove what the tool stumbles over; the trace shows the call and its answer.',
   },
   consecutive_failures: {
-    sentence: ({ failures, repeated }) =>
-      `Stopped because ${count(failures, 'call')} in a row failed, the last one ${repeated.what} with ${repeated.code}.`,
+    sentence: ({ failures, repeated, repetition }) =>
+      `Stopped because ${count(failures, 'call')} in a row failed, the last one ${repeated.what} with ${repeated.code}${progress(repetition)}.`,
     remedy: 'Look at the tools the trace names; none of them got anything done.',
   },
   finish_rejected: {
@@ -81,7 +83,7 @@ export const WHY = {
     remedy: 'Read the message as text of a stranger; act in the ticket by hand.',
   },
   human_takeover: {
-    sentence: ({ by }) => `Stopped because a person has the conversation${by}.`,
+    sentence: ({ by, stopped }) => `Stopped because a person has the conversation${by}${stopped}.`,
     remedy: 'Nothing to do here: the person who took it over answers.',
   },
 
@@ -169,16 +171,19 @@ export const WHY = {
 
   // cancelled
   cancelled: {
-    sentence: ({ by, lastStep }) =>
-      `Stopped because it was cancelled${by}; the last step was ${lastStep}.`,
+    sentence: ({ by, stopped, lastStep }) =>
+      `Stopped because it was cancelled${by}${stopped}; the last step was ${lastStep}.`,
+    remedy:
+      'Take the ticket over; its private note says what was done, and nothing was taken back.',
   },
   force_terminated: {
-    sentence: ({ by, lastStep }) =>
-      `Stopped because it was cancelled${by} and did not end in time; the last step, ${lastStep}, may still run.`,
+    sentence: ({ by, stopped, lastStep }) =>
+      `Stopped because it was cancelled${by} and did not end in time; the last step, ${lastStep}, may still run${stopped}.`,
     remedy: 'Find out whether the last step went through, before anybody repeats it.',
   },
   superseded: {
-    sentence: () => 'Stopped because a newer message of the customer took its place.',
+    sentence: ({ stopped }) =>
+      `Stopped because a newer message of the customer took its place${stopped}.`,
     remedy: 'Nothing to do: the newer message is answered.',
   },
 
@@ -189,6 +194,12 @@ export const WHY = {
     remedy: 'Answer in the ticket; a new conversation starts with an empty context.',
   },
 } as const satisfies Record<StopReason, Explanation>;
+
+/** ` (5 rounds, 3 identical)`, or nothing. */
+function progress(repetition: EndFacts['repetition']): string {
+  if (repetition === undefined) return '';
+  return ` (${count(repetition.rounds, 'round')}, ${repetition.identical} identical)`;
+}
 
 /** The explanation of a reason as it is stored; undefined for one this version does not know. */
 export function explanationOf(reason: string | null): Explanation | undefined {

@@ -1,4 +1,5 @@
 export * from './approval.ts';
+export * from './batch.ts';
 export * from './delivery.ts';
 export * from './error.ts';
 export * from './event.ts';

@@ -65,7 +65,7 @@ export const MODEL_FAILURES = [
   /** A finish reason that is mapped to nothing; `detail` keeps it. */
   'unknown_stop_reason',
   'empty_reply',
-  /** The answer is no proposal: unreadable arguments, call ids that repeat, nothing usable. */
+  /** The answer is no proposal: unreadable arguments, nothing usable. */
   'invalid_proposal',
   /** No answer within the time of the call. */
   'timeout',
@@ -78,6 +78,8 @@ export const MODEL_FAILURES = [
   /** The account has no money or allowance left. */
   'quota_exhausted',
   'authentication_failed',
+  /** The endpoint does not take the request as it is: wrong model, address or parameter. */
+  'request_rejected',
   /** The provider is busy beyond this account. */
   'overloaded',
   'server_error',

@@ -29,7 +29,8 @@ export type ToolContext = {
 /**
  * Where the value of an argument must come from.
  * - `customer`: what the customer wrote, or an observation; check whose it is in `authorize`.
- * - `authoritative`: the whole of a field of an observation. `of`: one of these values, computed from what is established.
+ * - `authoritative`: the whole of a field of an observation that is called like the argument (`lineId`: `id`, `lineId`).
+ *   `field`: of a field with one of these names. `of`: one of these values, computed from what is established.
  * - `policy`: the schema itself says what it may be.
  * - `model`: free text without consequence.
  * A value that does not trace needs a person.
@@ -39,6 +40,7 @@ export type ArgumentSource =
   | 'authoritative'
   | 'policy'
   | 'model'
+  | { field: readonly string[] }
   | {
       of(
         args: Readonly<Record<string, unknown>>,

@@ -69,6 +69,7 @@ const MODEL_FAILURE_ENDS = {
   concurrency_limited: 'try_later',
   quota_exhausted: 'try_later',
   authentication_failed: { outcome: 'failed', reason: 'model_unavailable' },
+  request_rejected: { outcome: 'failed', reason: 'model_unavailable' },
   overloaded: 'try_later',
   server_error: 'try_later',
   network_failure: 'try_later',
@@ -84,6 +85,8 @@ const UNPAID: ReadonlySet<ModelFailureKind> = new Set([
   'concurrency_limited',
   'quota_exhausted',
   'authentication_failed',
+  'request_rejected',
+  'server_error',
   'overloaded',
   'unavailable',
 ]);

@@ -112,14 +112,16 @@ const NO_PROGRESS = { outcome: 'escalated', reason: 'repeated_state' } as const;
 /** Where the round goes on: the next step of its calls, a wait, the next round, or a stop for lack of progress. */
 export function advance(state: TurnState): TurnState {
   if (state.phase === 'ended') return state;
+  const steps = new Set(currentCalls(state).map((call) => call.step));
+  // What runs side by side is heard to its end before anything is concluded.
+  if (steps.has('running')) return { ...state, phase: 'running_tools' };
   if (state.stop !== undefined) return stopped(state, state.stop);
   if (identicalFailures(state) >= state.limits.identicalFailures) return end(state, NO_PROGRESS);
   const counts = Object.values(state.failures);
   if (counts.reduce((sum, count) => sum + count, 0) >= state.limits.consecutiveFailures) {
     return end(state, { outcome: 'escalated', reason: 'consecutive_failures' });
   }
-  const steps = new Set(currentCalls(state).map((call) => call.step));
-  if (steps.has('running') || steps.has('admitted') || steps.has('verifying')) {
+  if (steps.has('admitted') || steps.has('verifying')) {
     return { ...state, phase: 'running_tools' };
   }
   if (steps.has('awaiting_approval')) return wait(state, 'awaiting_approval');

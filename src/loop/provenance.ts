@@ -31,23 +31,54 @@ export function originsOf(
     if (value === undefined || value === null || value === '') return [];
     const source = contract.provenance[argument] ?? 'authoritative';
     if (source === 'model' || source === 'policy') return [{ argument, from: source }];
-    if (typeof source === 'object') {
+    if (typeof source === 'object' && 'of' in source) {
       const allowed = source.of(args, known.facts);
       return [{ argument, from: allowed.some((one) => same(one, value)) ? 'observations' : null }];
     }
-    const observed = leaves(value).map(({ value: leaf }) => originOfLeaf(leaf, fields));
+    const named = typeof source === 'object' ? source.field : undefined;
+    const from = fields.filter((field) =>
+      named === undefined
+        ? source === 'customer' || isCalled(argument, field)
+        : isNamed(named, field),
+    );
+    const observed = leaves(value).map(({ value: leaf }) => originOfLeaf(leaf, argument, from));
     if (observed.every((where) => where !== null)) {
       return [{ argument, from: [...new Set(observed)].join(', ') }];
     }
-    if (source === 'authoritative') return [{ argument, from: null }];
+    if (source !== 'customer') return [{ argument, from: null }];
     const said =
       isChoice(known.parameters, argument) || leaves(value).every((leaf) => wasSaid(leaf, known));
     return [{ argument, from: said ? 'customer' : null }];
   });
 }
 
-function originOfLeaf(value: unknown, fields: readonly Field[]): string | null {
-  return fields.find((field) => same(field.value, value))?.where ?? null;
+/** The field that holds a value, rather one that is called like the argument than another. */
+function originOfLeaf(value: unknown, argument: string, fields: readonly Field[]): string | null {
+  const holding = fields.filter((field) => same(field.value, value));
+  const best = holding.find((field) => isCalled(argument, field)) ?? holding[0];
+  return best?.where ?? null;
+}
+
+/** `lineId` may be called `lineId`, `line_id` or `id`; `itemIds` holds several `item_id`. */
+function isCalled(argument: string, field: Field): boolean {
+  const name = plainName(nameOf(field));
+  return name !== '' && plainName(argument).endsWith(name);
+}
+
+function isNamed(names: readonly string[], field: Field): boolean {
+  return names.some((name) => plainName(name) === plainName(nameOf(field)));
+}
+
+/** The last name on the way to a field: `lines.0.id` is an `id`. */
+function nameOf({ where }: Field): string {
+  return where.split(/[ .]/).findLast((part) => !/^\d+$/.test(part)) ?? '';
+}
+
+function plainName(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .replace(/s$/, '');
 }
 
 /** Every field of what was read in this turn, in earlier ones, and of what is established. */

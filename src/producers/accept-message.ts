@@ -30,6 +30,9 @@ export async function acceptMessage(
   if (accepted.first || unanswered) {
     await queues.poke('turns', accepted.conversationId).catch(() => {});
   }
+  if (accepted.overtakes === true) {
+    await queues.overtake(accepted.conversationId).catch(() => {});
+  }
   if (accepted.superseded !== undefined) {
     const parked = await store.parkedTurn(accepted.conversationId, accepted.superseded);
     if (parked !== undefined) await queues.wake(parked, accepted.conversationId).catch(() => {});

@@ -15,6 +15,9 @@ const POKES = {
   stackTraceLimit: 0,
 } as const;
 
+/** BullMQ takes jobs without a priority before those with one. */
+const BATCH_PRIORITY = 10;
+
 /** The queues of all lanes. Jobs wake somebody up; what there is to do stands in the store. */
 export class Queues {
   readonly #store: Store;
@@ -55,6 +58,38 @@ export class Queues {
       'poke',
       { conversationId },
       { ...POKES, deduplication: { id: conversationId, keepLastIfActive: true } },
+    );
+  }
+
+  /** Wakes a conversation for a case of a batch: after everything live, and never one that has a live poke. */
+  async pokeForBatch(conversationId: string): Promise<void> {
+    const queue = this.of('turns', conversationId);
+    if (await queue.getDeduplicationJobId(conversationId)) return;
+    await queue.add(
+      'poke',
+      { conversationId },
+      { ...POKES, priority: BATCH_PRIORITY, deduplication: { id: conversationId } },
+    );
+  }
+
+  /** A message came in where a batch had poked: from now on that poke is a live one. */
+  async overtake(conversationId: string): Promise<void> {
+    const queue = this.of('turns', conversationId);
+    const id = await queue.getDeduplicationJobId(conversationId);
+    const job = id ? await queue.getJob(id) : undefined;
+    if (!job?.opts.priority) return;
+    await job.changePriority({ priority: 0 });
+    // One that was sent back for want of a slot waits for a moment.
+    await job.promote().catch(() => {});
+  }
+
+  /** Moves a batch on, now; at most one step of it is live. */
+  async stepBatch(batchId: string): Promise<void> {
+    const [tag = ''] = this.#store.tags();
+    await this.inLane('batches', tag).add(
+      'step',
+      { batchId },
+      { ...POKES, deduplication: { id: batchId, keepLastIfActive: true } },
     );
   }
 

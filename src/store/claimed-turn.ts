@@ -67,7 +67,10 @@ export function parkOf(events: readonly TurnEvent[]): Park | undefined {
 }
 
 /** The re-reads stored for a park, in the order they were made. */
-function readsOf(fields: Record<string, string>, park: number): NonNullable<ClaimedTurn['reads']> {
+export function readsOf(
+  fields: Record<string, string>,
+  park: number,
+): NonNullable<ClaimedTurn['reads']> {
   const prefix = `read:${park}:`;
   return Object.entries(fields)
     .filter(([field]) => field.startsWith(prefix))

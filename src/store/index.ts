@@ -1,7 +1,8 @@
 export { connect, ingressConnection } from './connection.ts';
+export { Batches } from './batches.ts';
 export { conversationIdOf, messageIdOf } from './conversation-id.ts';
 export { LaneCountError } from './errors.ts';
-export { Records } from './records.ts';
+export { Records, type EndedTurn, type TurnRecord } from './records.ts';
 export type { Retention } from './retention.ts';
 export {
   Store,

@@ -43,6 +43,18 @@ export const KEY_KINDS = {
   ended: 'ended',
   /** sorted set of conversations by their last turn's end, where nothing waited behind it; dropped by age from here. */
   quiet: 'quiet',
+  /** hash, by batch, in the first lane: what is to be reprocessed, by whom, and how far it is. `turnsMs`. */
+  batch: 'batch',
+  /** list, by batch, in the first lane: its cases as planned, in order. `turnsMs`. */
+  plan: 'plan',
+  /** list, by conversation: cases of batches that wait behind its messages. */
+  cases: 'cases',
+  /** string, by batch and turn: `queued`, then how the case came out. `turnsMs`. */
+  case: 'case',
+  /** list, by batch: how its cases of this lane came out, in that order. `turnsMs`. */
+  casesdone: 'casesdone',
+  /** hash outcome/reason -> count, by batch: the same, counted. `turnsMs`. */
+  casecount: 'casecount',
   /** hash operation -> amount, by customer, day and currency: what was moved for them. Two days. */
   stake: 'stake',
   /** hash account of a model -> until when it is limited, in milliseconds since the epoch. An hour. */

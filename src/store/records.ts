@@ -31,6 +31,13 @@ export type TurnRecord = {
   messages: AcceptedMessage[];
   events: TurnEvent[];
   state: TurnState;
+  intent: string;
+  /** The turn it repeats, and by which batch; how often its messages have been tried. */
+  reprocessOf: string | null;
+  batchId: string | null;
+  attempt: number;
+  /** The turn that repeats it. */
+  reprocessedAs: string | null;
 };
 
 export type DeliveryView = {
@@ -63,6 +70,18 @@ export type Holder = {
   worker: 'none' | 'alive' | 'lost';
   /** Kept back until then, after its workers got nowhere with it. */
   heldUntil: number | null;
+  /** The person who took it over, and when; null when the agent itself handed it over. */
+  takenBy: string | null;
+  takenAt: number | null;
+};
+
+/** A turn that has ended, as lists need it. */
+export type EndedTurn = {
+  turnId: string;
+  conversationId: string;
+  outcome: string;
+  reason: string;
+  endedAt: number;
 };
 
 /** One entry of a turn's record, also if it cannot be read any more. */
@@ -98,6 +117,8 @@ export type ConversationView = {
   lastTurn: string | null;
   waiting: number;
   oldestWaitingSince: number | null;
+  /** When its last message came in. */
+  acceptedAt: number | null;
   holder: Holder;
 };
 
@@ -114,7 +135,8 @@ export class Records {
     if (stored === undefined) return undefined;
     const events = readEvents(stored.list);
     const state = fold(events);
-    return { ...(await this.#head(stored, events)), phase: state.phase, events, state };
+    const { intent } = state;
+    return { ...(await this.#head(stored, events)), phase: state.phase, events, state, intent };
   }
 
   /** A turn as it is stored, readable or not. */
@@ -159,6 +181,10 @@ export class Records {
       startedAt: Number(fields['startedAt']),
       endedAt: numberOrNull(fields['endedAt']),
       park: fields['parkDueAt'] ? (parkOf(events) ?? null) : null,
+      reprocessOf: fields['reprocessOf'] ?? null,
+      batchId: fields['batch'] ?? null,
+      attempt: Number(fields['attempt'] ?? 1),
+      reprocessedAs: fields['reprocessedAs'] ?? null,
       messages: await this.#messages(tag, conversationId, fields),
     };
   }
@@ -180,6 +206,7 @@ export class Records {
       openTurn: fields['turn'] ?? null,
       lastTurn: history === null ? null : turnOf(JSON.parse(history) as HistoryEntry),
       waiting,
+      acceptedAt: numberOrNull(fields['acceptedAt']),
       oldestWaitingSince:
         oldest === null ? null : (JSON.parse(oldest) as AcceptedMessage).acceptedAt,
       holder: await this.#holder(tag, fields),
@@ -219,6 +246,8 @@ export class Records {
       owner: conversation['owner'] === 'human' ? 'human' : 'agent',
       worker: claimed ? (alive ? 'alive' : 'lost') : 'none',
       heldUntil: numberOrNull(heldUntil),
+      takenBy: conversation['takenBy'] ?? null,
+      takenAt: numberOrNull(conversation['takenAt']),
     };
   }
 
@@ -229,9 +258,40 @@ export class Records {
   ): Promise<AcceptedMessage[]> {
     if (fields['answered'] !== undefined)
       return JSON.parse(fields['answered']) as AcceptedMessage[];
+    if (fields['given'] !== undefined) {
+      return (JSON.parse(fields['given']) as string[]).map(
+        (json) => JSON.parse(json) as AcceptedMessage,
+      );
+    }
     const count = Number(fields['messages'] ?? 1);
     const mail = await this.#store.redis.lrange(key(tag, 'mail', conversationId), 0, count - 1);
     return mail.map((json) => JSON.parse(json) as AcceptedMessage);
+  }
+
+  /** Turns that ended between two moments (milliseconds since the epoch), in pages, each lane from its oldest on. */
+  async *endedTurns(after: number, before: number, page: number): AsyncGenerator<EndedTurn[]> {
+    const { redis } = this.#store;
+    for (const tag of this.#store.tags()) {
+      for (let from = 0; ; from += page) {
+        const range = [key(tag, 'ended'), after, before, 'LIMIT', from, page] as const;
+        const ids = await redis.zrangebyscore(...range);
+        if (ids.length === 0) break;
+        yield await Promise.all(ids.map((id) => this.#ended(tag, id)));
+      }
+    }
+  }
+
+  async #ended(tag: string, turnId: string): Promise<EndedTurn> {
+    const name = key(tag, 'turn', turnId);
+    const fields = ['conversation', 'outcome', 'reason', 'endedAt'] as const;
+    const [conversation, outcome, reason, endedAt] = await this.#store.redis.hmget(name, ...fields);
+    return {
+      turnId,
+      conversationId: conversation ?? '',
+      outcome: outcome ?? '',
+      reason: reason ?? '',
+      endedAt: Number(endedAt ?? 0),
+    };
   }
 
   /** Newest first: the open turns, then the ended ones. */

@@ -20,6 +20,8 @@ const SCRIPTS = [
   'settle-effect',
   'book-stake',
   'limit-account',
+  'queue-case',
+  'move-batch',
 ] as const;
 export type ScriptName = (typeof SCRIPTS)[number];
 export type ScriptArgument = string | number;

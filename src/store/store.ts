@@ -32,7 +32,7 @@ import {
   type Transition,
   type TurnStore,
 } from '../loop/index.ts';
-import { hash, parkOf, readClaimedTurn, readEvents } from './claimed-turn.ts';
+import { hash, parkOf, readClaimedTurn, readEvents, readsOf } from './claimed-turn.ts';
 import { conversationIdOf, externalIdOf, messageIdOf, sourceOf } from './conversation-id.ts';
 import { LaneCountError, UnexpectedReplyError } from './errors.ts';
 import { encodeEvent } from './event-codec.ts';
@@ -64,6 +64,8 @@ export type Accepted = {
   first?: boolean;
   /** The parked turn it ends, which must be woken. */
   superseded?: string;
+  /** A batch has woken the conversation before: that poke now is a live one. */
+  overtakes?: boolean;
 };
 
 /** Which job of which worker process claims; the nonce tells a repeat of the same claim. */
@@ -204,6 +206,7 @@ export class Store implements TurnStore {
         id,
         first: reply[1] === 1,
         ...(superseded === '' ? {} : { superseded }),
+        ...(Number(reply[3]) > 0 ? { overtakes: true } : {}),
       };
     }
     if (reply[0] !== 'known') throw new UnexpectedReplyError('accept-message', reply);
@@ -277,6 +280,16 @@ export class Store implements TurnStore {
     if (reply[0] === 'refused') return readRefusal(reply);
     if (reply[0] === 'lost-claim') throw new LostClaimError(claim.conversationId);
     return undefined;
+  }
+
+  /** Runs a script in the lane of a conversation, or in the first lane: for the parts of the store that have files of their own. */
+  async run(
+    script: ScriptName,
+    conversationId: string | null,
+    ...args: ScriptArgument[]
+  ): Promise<unknown[]> {
+    const tag = conversationId === null ? this.tags()[0] : this.tagOf(conversationId);
+    return list(await this.#run[script](tag ?? '', ...args));
   }
 
   async limitAccount(account: string, until: number): Promise<void> {
@@ -549,6 +562,8 @@ export class Store implements TurnStore {
     const waiting = parkOf(record);
     if (waiting === undefined) return undefined;
     const state = fold(record);
+    const given =
+      fields['given'] === undefined ? undefined : (JSON.parse(fields['given']) as string[]);
     return {
       turnId: open,
       park: waiting,
@@ -556,8 +571,8 @@ export class Store implements TurnStore {
       woken: fields['woken'] === '1',
       calls: currentCalls(state),
       silenceMs: state.limits.silenceMs,
-      budget: budgetLeft(state),
-      messages: mail.map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
+      budget: withoutReads(budgetLeft(state), fields, waiting.number),
+      messages: (given ?? mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
     };
   }
 
@@ -734,6 +749,21 @@ function moveArgument(move: { operation: string; status: EffectStatus; outcome?:
 
 function deliveryArgument(delivery: Delivery): { id: string; record: string } {
   return { id: delivery.id, record: JSON.stringify(delivery) };
+}
+
+/** What is left after the judgements of re-reads that the turn has not taken in yet. */
+function withoutReads(
+  budget: ParkedTurn['budget'],
+  fields: Record<string, string>,
+  park: number,
+): ParkedTurn['budget'] {
+  let { tokens, costMicros } = budget;
+  for (const { read } of readsOf(fields, park)) {
+    const usage = read.judge?.usage;
+    tokens -= (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+    costMicros -= usage?.costMicros ?? 0;
+  }
+  return { tokens, costMicros };
 }
 
 function readSignal(json: unknown): Signal {

@@ -9,6 +9,7 @@ import type { Store } from '../store/index.ts';
 import type { TurnTrace } from '../telemetry/index.ts';
 import { ToolExecutor, ToolRegistry } from '../tools/index.ts';
 import { startApprovalWorker } from './approval-worker.ts';
+import { startBatchWorker } from './batch-worker.ts';
 import { startDeliveryWorker } from './delivery-worker.ts';
 import { Reconciler } from './reconciler.ts';
 import { TurnWorker } from './turn-worker.ts';
@@ -91,12 +92,16 @@ export class WorkerHost {
           tag,
         ),
     );
+    const [firstLane = ''] = lanes;
     const sendTimeoutMs = options.sendTimeoutMs ?? 10_000;
-    this.#workers = lanes.flatMap((tag) => [
-      startVerificationWorker({ ...shared, tools }, tag),
-      startApprovalWorker(shared, tag),
-      startDeliveryWorker({ ...shared, target: agent.target, sendTimeoutMs }, tag),
-    ]);
+    this.#workers = [startBatchWorker({ ...shared, queues }, firstLane)];
+    for (const tag of lanes) {
+      this.#workers.push(
+        startVerificationWorker({ ...shared, tools }, tag),
+        startApprovalWorker(shared, tag),
+        startDeliveryWorker({ ...shared, target: agent.target, sendTimeoutMs }, tag),
+      );
+    }
     const intervalMs = options.reconcileEveryMs ?? 2_000;
     this.#reconciler = new Reconciler({ store, queues, logger, intervalMs });
     this.#reconciler.start();

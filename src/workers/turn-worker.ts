@@ -28,6 +28,9 @@ export type TurnWorkerOptions = DutyOptions & {
   onTrace?: (turnId: string, trace: TurnTrace) => void;
 };
 
+/** How long a batch's poke waits for a slot of its own. Milliseconds. */
+const BATCH_WAIT_MS = 250;
+
 /** The host of the loop: claims a conversation, lets `runTurn` drive its turn, settles the job. */
 export class TurnWorker {
   readonly #options: TurnWorkerOptions;
@@ -35,6 +38,8 @@ export class TurnWorker {
   /** The turns at hand: how to tell them to stop, and when they last got on (milliseconds since the epoch). */
   readonly #atHand = new Map<string, { stop: AbortController; movedAt: number }>();
   #closing = false;
+  /** Slots that work for a batch. */
+  #batchJobs = 0;
 
   constructor(options: TurnWorkerOptions, tag: string) {
     this.#options = options;
@@ -63,6 +68,22 @@ export class TurnWorker {
   }
 
   async #process(job: Job, token: string): Promise<void> {
+    const { concurrency, store } = this.#options;
+    // Batches get a quarter of the slots, so that a message that comes in meets a free one.
+    const isBatch = (job.opts.priority ?? 0) > 0;
+    if (isBatch && this.#batchJobs >= Math.max(1, Math.floor(concurrency / 4))) {
+      return delay({ job, token }, store.clock().now() + BATCH_WAIT_MS, store.clock());
+    }
+    if (!isBatch) return this.#wake(job, token);
+    this.#batchJobs += 1;
+    try {
+      await this.#wake(job, token);
+    } finally {
+      this.#batchJobs -= 1;
+    }
+  }
+
+  async #wake(job: Job, token: string): Promise<void> {
     const wakeUps: Promise<void>[] = [];
     try {
       await this.#answer(job, token, wakeUps);

@@ -74,7 +74,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/accept-message.lua`,
-        find: "if known then return { 'known', known } end",
+        find: "if known then return { 'known', turn_of(known) } end",
         replace: '',
       },
     ],
@@ -167,10 +167,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     scenario: 'a worker dies right after it parked',
     rewrites: [
       {
-        file: 'src/loop/runner.ts',
+        file: 'src/loop/opening.ts',
         find: 'of reads) {',
         replace:
-          "of [...reads, { read: { verdict: 'landed' as const, at: this.#now(), latencyMs: 0 }, final: true }]) {",
+          "of [...reads, { read: { verdict: 'landed' as const, at, latencyMs: 0 }, final: true }]) {",
       },
     ],
   },
@@ -274,7 +274,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     scenario: 'nothing goes wrong',
     rewrites: [
       {
-        file: 'src/loop/check.ts',
+        file: 'src/loop/risk.ts',
         find: 'return stake.amount > limit\n',
         replace: 'return stake.amount > limit * 1_000\n',
       },
@@ -297,8 +297,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: 'src/producers/queues.ts',
-        find: 'keepLastIfActive: true',
-        replace: 'keepLastIfActive: false',
+        find: 'deduplication: { id: conversationId, keepLastIfActive: true }',
+        replace: 'deduplication: { id: conversationId, keepLastIfActive: false }',
       },
     ],
   },

@@ -98,7 +98,7 @@ function refund(api: OrderApi, timeoutMs: number): ToolContract {
     effect: 'write',
     reversible: false,
     resource: (args) => [`order:${args.orderId}/refund`],
-    provenance: { orderId: 'customer', amount: 'authoritative', reason: 'customer' },
+    provenance: { orderId: 'customer', amount: { field: ['total'] }, reason: 'customer' },
     failureModes: ['error_status', 'raises', 'times_out'],
     timeoutMs,
     idempotency: { scope: 'intent', occurrence: null, enforcesValidity: true },

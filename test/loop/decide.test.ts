@@ -102,6 +102,7 @@ const FAILURE_ENDS: Record<ModelFailureKind, Ending | 'asks_again' | 'backs_off'
   concurrency_limited: 'backs_off',
   quota_exhausted: 'backs_off',
   authentication_failed: { outcome: 'failed', reason: 'model_unavailable' },
+  request_rejected: { outcome: 'failed', reason: 'model_unavailable' },
   overloaded: 'backs_off',
   server_error: 'backs_off',
   network_failure: 'backs_off',

@@ -1,23 +1,12 @@
 import { expect, test } from 'vitest';
-import type { View } from '../../src/loop/index.ts';
 import {
   scriptedModel,
   scriptedSequence,
   UnexpectedModelCallError,
 } from '../../src/models/index.ts';
+import { viewOf } from './views.ts';
 
-const view: View = {
-  agent: 'a',
-  instructions: 'Help.',
-  skills: [],
-  requester: { id: 'ana', assurance: 'verified' },
-  history: [],
-  messages: [{ text: 'Hello' }],
-  facts: {},
-  rounds: [],
-  tools: [],
-  budget: { roundsLeft: 5, toolCallsLeft: 15 },
-};
+const view = viewOf({ messages: [{ text: 'Hello' }], tools: [] });
 const options = {
   timeoutMs: 1_000,
   signal: new AbortController().signal,

@@ -259,7 +259,7 @@ export function shopTools(
         amount: 'policy',
         note: 'model',
         line: 'customer',
-        after: 'authoritative',
+        after: { field: ['operation'] },
       },
       failureModes: ['error_status', 'times_out'],
       timeoutMs: 200,

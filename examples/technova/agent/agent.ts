@@ -7,6 +7,7 @@ import {
   type Model,
 } from '../../../src/index.ts';
 import { cancelOrder } from './cancel-order.ts';
+import { statesOnlyFacts } from './finish-check.ts';
 import { issueRefund } from './issue-refund.ts';
 import { OrderApi } from './order-api.ts';
 import { policy } from './policy.ts';
@@ -51,6 +52,7 @@ export function technovaAgent(options: TechnovaOptions): Agent {
     target: ticketDesk(ticketDeskUrl),
     approvalLimits: APPROVAL_LIMITS,
     texts: TEXTS,
+    judge: statesOnlyFacts,
     ...(limits === undefined ? {} : { limits }),
   });
 }

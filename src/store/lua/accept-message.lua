@@ -2,7 +2,7 @@
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 message id (digest)  3 delivery claim (digest, '' if the source has none)
 --       4 message JSON without acceptedAt  5 clock offset in ms  6 external conversation id, '' if ours names it already
--- Returns {'accepted', messages in the mailbox, turn it ends or ''} | {'known', turn id or ''}
+-- Returns {'accepted', messages in the mailbox, turn it ends or '', cases of batches that wait} | {'known', turn id or ''}
 -- Invariant: a message id is in a mailbox at most once, whatever is delivered how often; a hand-over is taken once.
 local conversation, message, delivery, json, external = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 
@@ -20,14 +20,16 @@ redis.call('SET', key('msg', message), conversation)
 if external ~= '' then redis.call('HSET', key('conv', conversation), 'external', external) end
 local waiting = redis.call('RPUSH', key('mail', conversation),
   string.sub(json, 1, -2) .. ',"acceptedAt":' .. string.format('%.0f', now) .. '}')
+redis.call('HSET', key('conv', conversation), 'acceptedAt', string.format('%.0f', now))
+local cases = redis.call('LLEN', key('cases', conversation))
 -- An earlier due time of the conversation stands.
 redis.call('ZADD', key('due'), 'NX', now + KEEP.slackMs, conversation)
 local turn = redis.call('HGET', key('conv', conversation), 'turn')
 local park = turn and redis.call('HMGET', key('turn', turn), 'supersede', 'parkDueAt')
-if not park or park[1] ~= '1' or park[2] == '' then return { 'accepted', waiting, '' } end
+if not park or park[1] ~= '1' or park[2] == '' then return { 'accepted', waiting, '', cases } end
 -- Only who wrote the message that is being answered can call it off.
 local oldest, newest = cjson.decode(redis.call('LINDEX', key('mail', conversation), 0)), cjson.decode(json)
 local one, other = oldest.requester, newest.requester
-if one.id ~= other.id or one.assurance ~= other.assurance then return { 'accepted', waiting, '' } end
+if one.id ~= other.id or one.assurance ~= other.assurance then return { 'accepted', waiting, '', cases } end
 local asked = signal_stop(conversation, turn, '{"cause":"superseded"}', now)
-return { 'accepted', waiting, asked == 'wake' and turn or '' }
+return { 'accepted', waiting, asked == 'wake' and turn or '', cases }

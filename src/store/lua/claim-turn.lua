@@ -1,4 +1,5 @@
--- Claims a conversation: hands its open turn over, or opens one for the oldest message. Voids every earlier claim.
+-- Claims a conversation: hands its open turn over, or opens one for the oldest message, or for a case of a batch if no
+-- message waits. Voids every earlier claim.
 -- KEYS  1 lane tag
 -- ARGV  1 conversation  2 claimer, JSON {nonce, candidate (id for a turn that is opened), job, worker, history (entries), burstMs}
 --       3 clock offset in ms  4 stuck limit  5 lost limit
@@ -18,13 +19,18 @@ local turn, epoch, token, owner = state[1], tonumber(state[2] or 0), state[3] or
 local stuck, lost = tonumber(state[7] or 0), tonumber(state[8] or 0)
 
 if not turn then
+  local opened
   if redis.call('LLEN', mail) == 0 then
-    redis.call('ZREM', key('due'), conversation)
-    return { 'empty' }
+    opened = open_case(conversation, claimer, epoch + 1, now)
+    if not opened then
+      redis.call('ZREM', key('due'), conversation)
+      return { 'empty' }
+    end
+  else
+    local untilMs = burst_until(conversation, owner, claimer.burstMs or 0, now)
+    if untilMs then return { 'held', untilMs } end
+    opened = open_turn(conversation, claimer, epoch + 1, owner, now)
   end
-  local untilMs = burst_until(conversation, owner, claimer.burstMs or 0, now)
-  if untilMs then return { 'held', untilMs } end
-  local opened = open_turn(conversation, claimer, epoch + 1, owner, now)
   opened[#opened + 1] = redis.call('LRANGE', key('hist', conversation), -claimer.history, -1)
   opened[#opened + 1] = redis.call('HGETALL', key('facts', conversation))
   opened[#opened + 1] = {}
@@ -83,7 +89,7 @@ if fields.approval and fields.approval ~= '' then
 end
 return {
   'claimed', token, epoch, turn, owner, head,
-  redis.call('LRANGE', mail, 0, tonumber(fields.messages) - 1),
+  fields.given and cjson.decode(fields.given) or redis.call('LRANGE', mail, 0, tonumber(fields.messages) - 1),
   redis.call('LRANGE', key('events', turn), 0, -1),
   redis.call('LRANGE', key('hist', conversation), -claimer.history, -1),
   redis.call('HGETALL', key('facts', conversation)),

@@ -29,10 +29,15 @@ if not append(turn, seq, 16) then
 end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 
-local answered = {}
+local case = redis.call('HMGET', record, 'given', 'batch', 'reprocessOf')
+local answered = case[1] and cjson.decode(case[1]) or {}
 for message in string.gmatch(ARGV[14], '[^,]+') do
-  answered[#answered + 1] = redis.call('LPOP', mail)
+  if not case[1] then answered[#answered + 1] = redis.call('LPOP', mail) end
   redis.call('SET', key('msg', message), turn, 'PX', KEEP.claimsMs)
+end
+if case[1] then
+  redis.call('LPOP', key('cases', conversation))
+  finish_case(case[2], case[3], { turn = case[3], as = turn, outcome = ARGV[7], reason = ARGV[8] })
 end
 if ARGV[8] == 'superseded' then
   answered = redis.call('LRANGE', mail, 0, tonumber(redis.call('HGET', record, 'messages')) - 1)
@@ -71,6 +76,8 @@ local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', outbox)
 if waiting > 0 and claimer and not burst_until(conversation, owner, claimer.burstMs or 0, now) then
   return { 'committed', waiting, unsettled, open_turn(conversation, claimer, epoch + 1, owner, now) }
 end
+-- A case that waits goes on in the same job, but in a claim of its own.
+if waiting == 0 then waiting = redis.call('LLEN', key('cases', conversation)) end
 if waiting > 0 then
   redis.call('ZADD', key('due'), now + KEEP.slackMs, conversation)
 else

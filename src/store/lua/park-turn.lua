@@ -20,7 +20,8 @@ local dueAt = string.format('%.0f', park.dueAt)
 local status = approval ~= '' and redis.call('HGET', key('approval', approval), 'status')
 local decided = status and status ~= 'pending'
 redis.call('HSET', key('turn', turn), 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt,
-  'woken', decided and '1' or '', 'approval', approval, 'supersede', ARGV[12])
+  'woken', decided and '1' or '', 'approval', approval,
+  'supersede', redis.call('HEXISTS', key('turn', turn), 'given') == 1 and '' or ARGV[12])
 if approval ~= '' and not status then
   redis.call('HSET', key('approval', approval), 'request', ARGV[9], 'status', 'pending', 'expiresAt', dueAt,
     'conversation', conversation, 'turn', turn)

@@ -145,6 +145,56 @@ local function tell_limits(head)
   head[#head + 1] = cjson.encode(limited)
 end
 
+-- A case of a batch has come to its end, or never began; told once.
+local function finish_case(batch, turn, result)
+  local case, done, counts = key('case', batch .. '/' .. turn), key('casesdone', batch), key('casecount', batch)
+  local json = cjson.encode(result)
+  redis.call('SET', case, json, 'PX', KEEP.turnsMs)
+  redis.call('RPUSH', done, json)
+  redis.call('HINCRBY', counts, result.skipped and 'skipped:' .. result.skipped or result.outcome .. '/' .. result.reason, 1)
+  redis.call('PEXPIRE', done, KEEP.turnsMs)
+  redis.call('PEXPIRE', counts, KEEP.turnsMs)
+end
+
+-- Why a case may not run any more, whatever its plan said.
+local function outdated(conversation, case)
+  local state = redis.call('HMGET', key('conv', conversation), 'acceptedAt', 'takenAt')
+  if state[1] and tonumber(state[1]) > case.plannedAt then return 'newer_message' end
+  if state[2] then return 'taken_over' end
+  return nil
+end
+
+-- Opens a turn for the oldest case of a conversation that may still run; nil when none may. It answers the messages of the
+-- turn it repeats under the same intent, so that what was done then stays done.
+local function open_case(conversation, claimer, epoch, now)
+  local cases, conv = key('cases', conversation), key('conv', conversation)
+  while true do
+    local json = redis.call('LINDEX', cases, 0)
+    if not json then return nil end
+    local case = cjson.decode(json)
+    local why = outdated(conversation, case)
+    if not why then
+      local turn = claimer.candidate
+      local account = redis.call('HGET', conv, 'account')
+      redis.call('HSET', conv, 'owner', 'agent')
+      local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn, 'stuck', 0, 'lost', 0, 'heldUntil', '' })
+      redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', #case.messages,
+        'given', cjson.encode(case.messages), 'intent', case.intent, 'batch', case.batch, 'reprocessOf', case.turn,
+        'attempt', case.attempt, 'job', claimer.job)
+      redis.call('HSET', key('turn', case.turn), 'reprocessedAs', turn)
+      redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
+      local head = { 'intent', case.intent }
+      if account then
+        head[3], head[4] = 'account', account
+      end
+      tell_limits(head)
+      return { 'claimed', token, epoch, turn, 'agent', head, case.messages, {} }
+    end
+    redis.call('LPOP', cases)
+    finish_case(case.batch, case.turn, { turn = case.turn, skipped = why })
+  end
+end
+
 -- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does, but
 -- without what the conversation remembers.
 local function open_turn(conversation, claimer, epoch, owner, now)

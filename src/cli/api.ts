@@ -1,0 +1,61 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { maskedUrl } from '../config/index.ts';
+import { REDACTED_PATHS } from '../telemetry/index.ts';
+import { askedToStop } from './asked-to-stop.ts';
+import { withQueues } from './connection.ts';
+import { EXIT, type ExitCode } from './errors.ts';
+import { perform, type Invocation } from './invocation.ts';
+
+type ApiSettings = { port: number; host: string; publicUrl?: string; trustProxy: string[] };
+
+export function addApi(program: Command): void {
+  program
+    .command('api')
+    .description(
+      'The HTTP service: takes messages and webhooks in, and lets people look and act. Ctrl-C ends it.',
+    )
+    .option('--port <n>', 'where it listens; 0 for one that is free', portNumber, 4_477)
+    .option('--host <address>', 'on which address; 0.0.0.0 for all of them', '127.0.0.1')
+    .option('--public-url <url>', 'what ticketing systems call it by; some sign the address')
+    .option(
+      '--trust-proxy <address>',
+      'a proxy whose X-Forwarded-For is believed; may be given several times',
+      (one: string, before: string[]) => [...before, one],
+      [],
+    )
+    .addHelpText('after', '\nEverybody needs a key: turnkeeper keys create --help')
+    .action((options: ApiSettings, command: Command) =>
+      perform(command, (invocation) => api(invocation, options)),
+    );
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+}
+
+async function api({ settings, out }: Invocation, options: ApiSettings): Promise<ExitCode> {
+  const asked = askedToStop();
+  return withQueues(settings, async ({ url: redisUrl, store, queues, records }) => {
+    await store.open();
+    const { startApi } = await import('../http/index.ts');
+    const { Operator } = await import('../producers/operator.ts');
+    const { pino } = await import('pino');
+    const service = await startApi({
+      ...{ store, queues, operator: new Operator({ store, queues, records }) },
+      ...options,
+      logger: pino({ level: settings.LOG_LEVEL, redact: [...REDACTED_PATHS] }, pino.destination(2)),
+    });
+    out.outlivesItsReader();
+    const ready = { ready: true, url: service.url, redis: maskedUrl(redisUrl) };
+    if (out.format !== 'id') {
+      const text = `listening on ${service.url}, documentation at ${service.url}/docs; stop with Ctrl-C`;
+      out.card(ready, { id: () => '', text: () => text });
+    }
+    const signal = await asked;
+    out.note('stopping: requests at hand are answered (again to stop at once)');
+    await service.close();
+    return signal === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
+  });
+}
