@@ -45,6 +45,36 @@ export {
   type ScriptedAnswer,
   type ScriptedModelOptions,
 } from './models/index.ts';
+export {
+  anthropicModel,
+  EndpointBreaker,
+  openaiModel,
+  recording,
+  replayModel,
+  testModel,
+  withBreaker,
+  withFallback,
+  type ModelFinding,
+  type OpenAISettings,
+  type PriceList,
+  type Prices,
+  type ProviderModel,
+  type ProviderSettings,
+} from './models/index.ts';
+export type { Source, SourceOptions, SourceType } from './producers/ingress/index.ts';
+export {
+  chatwootTarget,
+  intercomTarget,
+  targets,
+  webhookTarget,
+  zammadTarget,
+  zendeskTarget,
+  type ChatwootOptions,
+  type IntercomOptions,
+  type WebhookOptions,
+  type ZammadOptions,
+  type ZendeskOptions,
+} from './targets/index.ts';
 export { loadSkill, type Skill } from './skills/index.ts';
 export { defineTool, ToolRefusal, ToolUnavailable } from './tools/index.ts';
 export { createTurnkeeper, type Turnkeeper, type TurnkeeperOptions } from './turnkeeper.ts';

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { maskedUrl } from '../config/index.ts';
+import { loadAgent, maskedUrl } from '../config/index.ts';
+import { Batches } from '../store/index.ts';
 import { REDACTED_PATHS } from '../telemetry/index.ts';
 import { askedToStop } from './asked-to-stop.ts';
 import { withQueues } from './connection.ts';
@@ -35,15 +36,28 @@ function portNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
 }
 
-async function api({ settings, out }: Invocation, options: ApiSettings): Promise<ExitCode> {
+async function api(
+  { settings, out, configFile }: Invocation,
+  options: ApiSettings,
+): Promise<ExitCode> {
   const asked = askedToStop();
   return withQueues(settings, async ({ url: redisUrl, store, queues, records }) => {
     await store.open();
     const { startApi } = await import('../http/index.ts');
-    const { Operator } = await import('../producers/operator.ts');
+    const { BatchControl, Operator, Reprocess } = await import('../producers/index.ts');
     const { pino } = await import('pino');
+    const { agent } = await loadAgent(configFile === undefined ? {} : { file: configFile });
+    const operator = new Operator({ store, queues, records });
+    const now = (): number => store.clock().now();
+    const batches = new Batches(store);
+    const control = new BatchControl(batches, queues, now);
     const service = await startApi({
-      ...{ store, queues, operator: new Operator({ store, queues, records }) },
+      ...{ store, queues, operator, sources: agent.sources },
+      reprocess: new Reprocess({ batches, records, control, now }),
+      webhooks: {
+        posted: (conversationId) => records.posted(conversationId),
+        changed: (conversationId, change) => operator.ticketChanged(conversationId, change),
+      },
       ...options,
       logger: pino({ level: settings.LOG_LEVEL, redact: [...REDACTED_PATHS] }, pino.destination(2)),
     });

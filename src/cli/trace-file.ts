@@ -126,6 +126,7 @@ export function readBack(text: string): ReadBack {
     messages: of('message').map(({ message }) => message),
     entries: of('event').map(({ event }) => ({ event })),
     storedReads: of('stored_read').map(({ park, read, final }) => ({ park, read, final })),
+    request: null,
     holder: {
       ...{ owner: 'agent', worker: 'none', heldUntil: null },
       ...{ takenBy: null, takenAt: null },

@@ -14,6 +14,7 @@ import {
   type Model,
   type RiskPolicy,
 } from '../loop/index.ts';
+import { configureSource, type Source, type SourceOptions } from '../producers/ingress/index.ts';
 import type { Skill } from '../skills/index.ts';
 
 export type AgentOptions = {
@@ -27,6 +28,8 @@ export type AgentOptions = {
   verifier?: Judge;
   /** Where replies and notes go. */
   target: DeliveryTarget;
+  /** Ticketing systems and mailboxes that send messages by webhook. */
+  sources?: readonly SourceOptions[];
   /** Overrides of the default accounts of a turn. */
   limits?: Partial<Limits>;
   /** Accounts of turns that come in through a source, by its name, where they differ. */
@@ -57,6 +60,7 @@ export type Agent = {
   model: Model;
   verifier?: Judge;
   target: DeliveryTarget;
+  sources: readonly Source[];
 };
 
 /** Two robots that answer each other stop after this many. */
@@ -116,5 +120,6 @@ export function defineAgent(options: AgentOptions): Agent {
     model: options.model,
     ...(options.verifier === undefined ? {} : { verifier: options.verifier }),
     target: options.target,
+    sources: (options.sources ?? []).map(configureSource),
   };
 }

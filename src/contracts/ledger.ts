@@ -31,6 +31,9 @@ export const ledgerRowSchema = z.object({
   attemptedAt: z.number().int(),
   settledAt: z.number().int().optional(),
   verifiedAt: z.number().int().optional(),
+  /** The person who settled what nobody could tell, and why one may believe it. */
+  settledBy: z.string().optional(),
+  evidence: z.string().optional(),
   /** What the tool said, capped. */
   outcome: z.unknown().optional(),
 });

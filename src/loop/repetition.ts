@@ -7,7 +7,7 @@ import type { CallState, Round, TurnState } from './state.ts';
 /** Rounds in a row that asked the same and heard the same, and how far back the pattern goes. */
 export type Repetition = { pattern: 'identical' | 'alternating'; rounds: number };
 
-/** Looks at the last rounds: A, A, A (as often as the limit says) or A, B, A, B. */
+/** Looks at the last rounds: A, A, A (as often as the limit says) or A, B, A, B (one more than that). */
 export function repetitionOf({ rounds, limits }: TurnState): Repetition | undefined {
   const prints = rounds.map(roundPrint);
   const last = prints.at(-1);
@@ -15,9 +15,13 @@ export function repetitionOf({ rounds, limits }: TurnState): Repetition | undefi
   const different = prints.findLastIndex((print) => print !== last);
   const identical = prints.length - 1 - different;
   if (identical >= limits.identicalFailures) return { pattern: 'identical', rounds: identical };
-  const [a, b, c, d] = prints.slice(-4);
-  const alternates = d !== undefined && a === c && b === d && a !== b;
-  return alternates ? { pattern: 'alternating', rounds: 4 } : undefined;
+  const turns = prints.slice(-Math.max(4, limits.identicalFailures + 1));
+  const alternates = turns.every(
+    (print, index) =>
+      print !== undefined && print === turns[index % 2] && print !== turns[1 - (index % 2)],
+  );
+  const enough = turns.length > limits.identicalFailures && turns.length >= 4;
+  return enough && alternates ? { pattern: 'alternating', rounds: turns.length } : undefined;
 }
 
 /** The n-th identical failure since the last success. */

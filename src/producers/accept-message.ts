@@ -4,7 +4,7 @@ import type { Queues } from './queues.ts';
 
 /**
  * Takes one message in. When this resolves the message is stored, as durably as Redis is configured; it will be
- * answered even if the wake-up behind it got lost.
+ * answered even if the wake-up behind it got lost. With `wakeLater` the wake-up is on its way and not waited for.
  *
  * @throws InvalidInputError naming the field that cannot be used
  */
@@ -12,6 +12,7 @@ export async function acceptMessage(
   store: Store,
   queues: Queues,
   input: unknown,
+  { wakeLater = false }: { wakeLater?: boolean } = {},
 ): Promise<Accepted> {
   const message = ticketMessageSchema.safeParse(input, { reportInput: true });
   if (!message.success) {
@@ -23,19 +24,20 @@ export async function acceptMessage(
     );
   }
   const accepted = await store.acceptMessage(message.data);
-  // Behind another message nobody has to be woken: whoever answers that one goes on with this one. The reconciler pokes
-  // a conversation whose wake-up failed.
-  // A hand-over that is repeated may be one whose first answer, and so its wake-up, was lost.
-  const unanswered = accepted.kind === 'known' && accepted.turnId === undefined;
-  if (accepted.first || unanswered) {
-    await queues.poke('turns', accepted.conversationId).catch(() => {});
-  }
-  if (accepted.overtakes === true) {
-    await queues.overtake(accepted.conversationId).catch(() => {});
-  }
-  if (accepted.superseded !== undefined) {
-    const parked = await store.parkedTurn(accepted.conversationId, accepted.superseded);
-    if (parked !== undefined) await queues.wake(parked, accepted.conversationId).catch(() => {});
-  }
+  const woken = wake(store, queues, accepted).catch(() => {});
+  if (!wakeLater) await woken;
   return accepted;
+}
+
+/** The reconciler makes up for what fails here. */
+async function wake(store: Store, queues: Queues, accepted: Accepted): Promise<void> {
+  const { kind, conversationId, first, turnId, overtakes, superseded } = accepted;
+  // Behind another message nobody has to be woken: whoever answers that one goes on with this one. A hand-over that is
+  // repeated may be one whose first answer, and so its wake-up, was lost.
+  const unanswered = kind === 'known' && turnId === undefined;
+  if (first === true || unanswered) await queues.poke('turns', conversationId);
+  if (overtakes === true) await queues.overtake(conversationId);
+  if (superseded === undefined) return;
+  const parked = await store.parkedTurn(conversationId, superseded);
+  if (parked !== undefined) await queues.wake(parked, conversationId);
 }

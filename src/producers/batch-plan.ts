@@ -23,6 +23,8 @@ export type PlanOptions = {
   now: number;
   /** Most cases that are planned; the oldest first. */
   cap?: number;
+  /** Who plans it, what it is called, and why. */
+  act?: { by?: string; name?: string; reason?: string };
   onProgress?: (looked: number) => void;
 };
 
@@ -66,6 +68,7 @@ export async function planBatch(options: PlanOptions): Promise<Batch> {
     rate: DEFAULT_RATE,
     next: 0,
     started: 0,
+    ...options.act,
   };
   await batches.create(batch, PLAN_KEPT_MS);
   return batch;

@@ -1,5 +1,6 @@
 import { InvalidInputError, type ApprovalDecision } from '../contracts/index.ts';
 import { digest, type Signal } from '../loop/index.ts';
+import { externalIdOf, sourceOf } from '../store/index.ts';
 import type {
   ApprovalAnswer,
   EffectAnswer,
@@ -8,6 +9,7 @@ import type {
   Records,
   Store,
 } from '../store/index.ts';
+import { acceptMessage } from './accept-message.ts';
 import type { Queues } from './queues.ts';
 
 /** Who does it, and why: both stand in the record. */
@@ -82,6 +84,27 @@ export class Operator {
   async release(conversationId: string, act: Act): Promise<'released' | 'already' | 'not_found'> {
     refuseNameless(act);
     return this.#store.release(conversationId);
+  }
+
+  /**
+   * What the ticketing system says has become of a ticket. One that was deleted or merged is left to people; messages nobody
+   * has begun to answer go on where the ticket went on, under their own ids, so that none is answered twice.
+   */
+  async ticketChanged(
+    conversationId: string,
+    { change, into }: { change: 'closed' | 'reopened' | 'merged' | 'deleted'; into?: string },
+  ): Promise<void> {
+    if (change === 'closed' || change === 'reopened') return;
+    const reason =
+      into === undefined ? `the ticket was ${change}` : `the ticket was ${change} into ${into}`;
+    const waiting = into === undefined ? [] : await this.#records.notBegun(conversationId);
+    await this.takeOver(conversationId, { by: 'ticketing system', reason });
+    for (const message of waiting) {
+      await acceptMessage(this.#store, this.#queues, {
+        ...message,
+        ...{ source: sourceOf(into ?? ''), conversationId: externalIdOf(into ?? '') },
+      });
+    }
   }
 
   /** Decides an approval, once; who comes second is told who was first. @throws InvalidInputError */

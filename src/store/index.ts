@@ -1,6 +1,6 @@
 export { connect, ingressConnection } from './connection.ts';
 export { Batches } from './batches.ts';
-export { conversationIdOf, messageIdOf } from './conversation-id.ts';
+export { conversationIdOf, externalIdOf, messageIdOf, sourceOf } from './conversation-id.ts';
 export { LaneCountError } from './errors.ts';
 export { Records, type EndedTurn, type TurnRecord } from './records.ts';
 export type { Retention } from './retention.ts';

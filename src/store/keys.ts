@@ -33,6 +33,10 @@ export const KEY_KINDS = {
   delivery: 'delivery',
   /** list of unsettled delivery ids, by conversation, oldest first. */
   outbox: 'outbox',
+  /** set of the ids the ticketing system gave to what we posted, by conversation. `turnsMs` after the last one. */
+  posted: 'posted',
+  /** list of deliveries of sources that were genuine and made no sense, newest first, in the first lane. 1,000 at most. */
+  deadletters: 'deadletters',
   /** sorted set of unclear deliveries by time, for an operator. */
   unclear: 'unclear',
   /** sorted set of conversations with a message or an open turn, by the time at which the reconciler should look. */

@@ -152,8 +152,8 @@ export class KnowledgeStore {
   async putDocument(document: StoredDocument): Promise<{ changed: boolean; dropped: string[] }> {
     const { id, chunks, ...head } = document;
     const places = JSON.stringify(chunks);
-    const { hash, title, url = '', model, source } = document;
-    const fingerprint = digest(hash, title, url, source, model, places);
+    const { hash, title, url = '', model, dimension, source } = document;
+    const fingerprint = digest(hash, title, url, source, model, String(dimension), places);
     const kept = new Set(chunks.map((chunk) => chunk.id));
     const [before, stored] = await Promise.all([
       this.#redis.hget(this.#key('docs'), id),

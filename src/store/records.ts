@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import {
+  acceptedMessageSchema,
   deliverySchema,
   verificationReadSchema,
   type AcceptedMessage,
@@ -13,7 +14,7 @@ import {
   type TurnEvent,
   type VerificationRead,
 } from '../contracts/index.ts';
-import { fold, type HistoryEntry, type TurnState } from '../loop/index.ts';
+import { fold, type HistoryEntry, type Signal, type TurnState } from '../loop/index.ts';
 import { hash, parkOf, readApproval, readEvents } from './claimed-turn.ts';
 import { decodeEvent } from './event-codec.ts';
 import { key, laneTag } from './keys.ts';
@@ -105,6 +106,8 @@ export type TurnOnRecord = {
   /** Re-reads the verification worker stored while the turn was parked, oldest first. */
   storedReads: StoredRead[];
   holder: Holder;
+  /** The stop somebody asked for, also one that came too late. */
+  request: Signal | null;
 };
 
 /** A re-read made for a parked turn; the turn takes it in when it wakes. `park`: in which of its waits. */
@@ -153,6 +156,9 @@ export class Records {
       open: conversation['turn'] === turnId,
       entries,
       storedReads: storedReads(fields),
+      request: readSignal(
+        conversation['turn'] === turnId ? conversation['signal'] : fields['signal'],
+      ),
       holder: await this.#holder(tag, conversation),
     };
   }
@@ -228,6 +234,28 @@ export class Records {
       ),
     );
     return firsts.flat().toSorted((a, b) => a.dueAt - b.dueAt)[0];
+  }
+
+  /** Messages of a conversation that no turn has taken yet. */
+  async notBegun(conversationId: string): Promise<AcceptedMessage[]> {
+    const { redis } = this.#store;
+    const tag = this.#store.tagOf(conversationId);
+    const turn = await redis.hget(key(tag, 'conv', conversationId), 'turn');
+    const taken = turn === null ? 0 : Number(await redis.hget(key(tag, 'turn', turn), 'messages'));
+    const mail = await redis.lrange(key(tag, 'mail', conversationId), taken, -1);
+    return mail.map((json) => acceptedMessageSchema.parse(JSON.parse(json)));
+  }
+
+  /** What we have posted in a conversation, by the ids its system gave, and whether something is on its way just now. */
+  async posted(conversationId: string): Promise<{ ids: Set<string>; sending: boolean }> {
+    const { redis } = this.#store;
+    const tag = this.#store.tagOf(conversationId);
+    const [ids, first] = await Promise.all([
+      redis.smembers(key(tag, 'posted', conversationId)),
+      redis.lindex(key(tag, 'outbox', conversationId), 0),
+    ]);
+    const status = first === null ? null : await redis.hget(key(tag, 'delivery', first), 'status');
+    return { ids: new Set(ids), sending: status === 'sending' };
   }
 
   /** Texts of which nobody knows whether the ticketing system has them. */
@@ -419,8 +447,8 @@ export class Records {
       redis.lrange(mailbox, taken, taken + WAITING_SHOWN - 1),
     ]);
     const behind = Math.max(0, total - taken);
-    const events =
-      turnId === '' ? [] : readEvents(await redis.lrange(key(tag, 'events', turnId), 0, -1));
+    const list = turnId === '' ? [] : await redis.lrange(key(tag, 'events', turnId), 0, -1);
+    const events = list.map(readEntry).flatMap((entry) => ('event' in entry ? [entry.event] : []));
     const park = fields['parkDueAt'] ? (parkOf(events) ?? null) : null;
     if (behind === 0 && park === null) return undefined;
     const waiting = next.map((json) => JSON.parse(json) as AcceptedMessage);
@@ -428,7 +456,7 @@ export class Records {
     return {
       conversationId,
       turnId,
-      phase: fold(events).phase,
+      phase: phaseOf(events),
       since: Number(fields['startedAt'] ?? oldest ?? 0),
       behind,
       oldestWaitingSince: oldest,
@@ -446,6 +474,19 @@ const WAITING_SHOWN = 5;
 export async function storedLanes(redis: Redis, prefix: string): Promise<number | undefined> {
   const lanes = await redis.hget(key(laneTag(prefix, 0), 'meta'), 'lanes');
   return lanes === null ? undefined : Number(lanes);
+}
+
+function readSignal(json: string | undefined): Signal | null {
+  return json ? (JSON.parse(json) as Signal) : null;
+}
+
+/** A record that cannot be followed must not keep the others from being shown. */
+function phaseOf(events: readonly TurnEvent[]): TurnState['phase'] {
+  try {
+    return fold(events).phase;
+  } catch {
+    return 'queued';
+  }
 }
 
 function turnOf(entry: HistoryEntry): string | null {
@@ -527,6 +568,8 @@ function readRow(operation: string, fields: Record<string, string>): LedgerRow {
     attempts: Number(fields['attempts']),
     attemptedAt: Number(fields['attemptedAt']),
     ...row,
+    ...(fields['settledBy'] === undefined ? {} : { settledBy: fields['settledBy'] }),
+    ...(fields['evidence'] === undefined ? {} : { evidence: fields['evidence'] }),
     ...(validUntil === undefined ? {} : { validUntil }),
     ...(settledAt === undefined ? {} : { settledAt }),
     ...(verifiedAt === undefined ? {} : { verifiedAt }),

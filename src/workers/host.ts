@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { Agent } from '../config/index.ts';
+import { providersOf } from '../models/index.ts';
 import type { Queues } from '../producers/index.ts';
 import { loadSkillTool } from '../skills/index.ts';
 import { timeoutOf } from '../loop/index.ts';
@@ -73,6 +74,8 @@ export class WorkerHost {
     this.#options = options;
     const { store, queues, agent, logger, concurrency = 10 } = options;
     const tools = toolsOf(agent, store);
+    // What a provider could not offer to its model is refused now and not in the first turn.
+    for (const provider of providersOf(agent.model)) provider.checkTools(tools);
     const lanes = store.tags();
     this.#hungAfterMs = longestCallMs(agent) + HUNG_SLACK_MS;
     const shared = { store, logger, concurrency };

@@ -9,11 +9,11 @@ export function statesOnlyFacts({ reply, facts }: Finish): string | undefined {
   for (const sentence of reply.split(/(?<=[.!?]) /)) {
     for (const [, id] of sentence.matchAll(/\border (\d[\d-]*)/gi)) {
       const order = orderFact(facts, id ?? '');
-      if (order === undefined || id === undefined) continue;
-      if (/\bis cancelled\b/i.test(sentence) && order.status !== 'cancelled') {
-        return `order ${id} is ${order.status}, not cancelled`;
+      if (id === undefined) continue;
+      if (/\bis cancelled\b/i.test(sentence) && order?.status !== 'cancelled') {
+        return `order ${id} is ${order?.status ?? 'not read'}, not cancelled`;
       }
-      const refunded = facts[`order:${id}/refund`] !== undefined || order.refunded > 0;
+      const refunded = facts[`order:${id}/refund`] !== undefined || (order?.refunded ?? 0) > 0;
       if (
         /\b(?:has|have) been refunded\b|\bis .*refunded\b/i.test(sentence) &&
         !refunded &&

@@ -66,7 +66,7 @@ export function addMessages(api: Api, { store, queues, http }: Parts): void {
         source: sourceFor(keyOf(request).source, source),
         ...(deliveryId === undefined ? {} : { deliveryId }),
       };
-      const accepted = await acceptMessage(store, queues, message).catch((error: unknown) => {
+      const accepted = await acceptMessage(store, queues, message, { wakeLater: true }).catch((error: unknown) => {
         throw error instanceof Problem ? error : notStored(error);
       });
       const { kind: status, id, conversationId } = accepted;

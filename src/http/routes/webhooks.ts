@@ -114,7 +114,7 @@ async function take(
   const bad: string[] = [];
   for (const message of accept) {
     try {
-      await acceptMessage(parts.store, parts.queues, message);
+      await acceptMessage(parts.store, parts.queues, message, { wakeLater: true });
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       bad.push(error.message);

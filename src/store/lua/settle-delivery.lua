@@ -18,6 +18,10 @@ if fields[1] == 'sending' then
   else
     redis.call('HSET', record, 'status', status, status == 'sent' and 'targetId' or 'detail', ARGV[5], 'settledAt', now)
     redis.call('LREM', outbox, 1, id)
+    if status == 'sent' then
+      redis.call('SADD', key('posted', conversation), ARGV[5])
+      redis.call('PEXPIRE', key('posted', conversation), KEEP.turnsMs)
+    end
     if ARGV[8] ~= '' then deliver(conversation, { cjson.decode(ARGV[8]) }, now) end
     if status == 'unknown' then
       redis.call('ZADD', key('unclear'), now, id)

@@ -1,0 +1,24 @@
+import type { Claim } from '../contracts/index.ts';
+import type { CheckedClaims, Objection } from './cite.ts';
+import type { SupportJudge } from './judge.ts';
+
+/** Asks the judge about every claim whose quotations passed by their words. @throws whatever the judge throws */
+export async function judgeClaims(
+  checked: CheckedClaims,
+  claims: readonly Claim[],
+  judge: SupportJudge,
+  signal?: AbortSignal,
+): Promise<CheckedClaims> {
+  const objections: Objection[] = [...checked.objections];
+  for (const [claim, { text }] of claims.entries()) {
+    const quotes = checked.located.filter((range) => range.claim === claim);
+    if (quotes.length === 0) continue;
+    const quote = quotes.map((range) => range.quote).join('\n');
+    if (await judge.supports(text, quote, signal)) continue;
+    const message = `the cited passage does not say "${text}": cite the passage that does, or leave the claim out`;
+    objections.push({ claim, code: 'not_supported', message });
+  }
+  const refused = new Set(objections.map((one) => one.claim));
+  const located = checked.located.filter((range) => !refused.has(range.claim));
+  return { located, objections };
+}

@@ -1,0 +1,61 @@
+import MiniSearch from 'minisearch';
+import type { Scored, WordCounts } from './ports.ts';
+import { concept } from './synonyms.ts';
+import { contentWords } from './words.ts';
+
+export type LexicalEntry = { chunkId: string; title: string; heading: string; text: string };
+
+/** BM25 over the words of every chunk, by what they stand for. */
+export class LexicalIndex {
+  readonly #search = new MiniSearch<LexicalEntry>({
+    idField: 'chunkId',
+    fields: ['text', 'heading', 'title'],
+    tokenize: contentWords,
+    processTerm: concept,
+  });
+  /** Chunks by word, as BM25 counts them but whole. */
+  readonly #containing = new Map<string, number>();
+  readonly #concepts = new Map<string, ReadonlySet<string>>();
+
+  add(entry: LexicalEntry): void {
+    this.remove(entry.chunkId);
+    this.#search.add(entry);
+    const concepts = new Set(
+      contentWords(`${entry.title} ${entry.heading} ${entry.text}`).map(concept),
+    );
+    this.#concepts.set(entry.chunkId, concepts);
+    this.#count(concepts, 1);
+  }
+
+  remove(chunkId: string): void {
+    const concepts = this.#concepts.get(chunkId);
+    if (concepts === undefined) return;
+    this.#search.discard(chunkId);
+    this.#concepts.delete(chunkId);
+    this.#count(concepts, -1);
+  }
+
+  /** Best first. */
+  match(question: string, count: number): Scored[] {
+    return this.#search
+      .search(question, { combineWith: 'OR' })
+      .slice(0, count)
+      .map(({ id, score }) => ({ chunkId: String(id), score }));
+  }
+
+  counts(question: string): WordCounts {
+    const asked = new Set(contentWords(question).map(concept));
+    return {
+      chunks: this.#concepts.size,
+      containing: new Map([...asked].map((word) => [word, this.#containing.get(word) ?? 0])),
+    };
+  }
+
+  #count(concepts: ReadonlySet<string>, by: number): void {
+    for (const word of concepts) {
+      const count = (this.#containing.get(word) ?? 0) + by;
+      if (count === 0) this.#containing.delete(word);
+      else this.#containing.set(word, count);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import type { Claim } from '../contracts/index.ts';
+import type { LocatedRange } from './cite.ts';
+
+/** How a channel shows where a statement comes from. */
+export type CitationStyle = 'links' | 'footnotes';
+
+/** Channels that show Markdown links. Everywhere else a link would be raw text, so sources stand below the reply. */
+const STYLES: Readonly<Record<string, CitationStyle>> = { chat: 'links', web: 'links' };
+
+export function citationStyle(channel: string | undefined): CitationStyle {
+  return STYLES[channel ?? ''] ?? 'footnotes';
+}
+
+/**
+ * The reply with its sources: after the sentence that states a claim, or at its end where the reply words it differently.
+ * A source without an address is named in a footnote whatever the channel.
+ */
+export function renderCitations(
+  reply: string,
+  claims: readonly Claim[],
+  located: readonly LocatedRange[],
+  channel?: string,
+): string {
+  const links = citationStyle(channel) === 'links';
+  const notes: string[] = [];
+  const marks = claims.map((_, claim) => {
+    const sources = located.filter((range) => range.claim === claim);
+    const shown = sources.map((range) => {
+      if (links && range.url !== undefined) return `([${escaped(range.title)}](${range.url}))`;
+      const note = noteOf(range);
+      if (!notes.includes(note)) notes.push(note);
+      return `[${notes.indexOf(note) + 1}]`;
+    });
+    return [...new Set(shown)].join(' ');
+  });
+  const marked = claims.reduce(
+    (text, { text: claim }, at) => insert(text, claim, marks[at] ?? ''),
+    reply,
+  );
+  const list = notes.map((note, at) => `[${at + 1}] ${note}`);
+  return list.length === 0 ? marked : `${marked}\n\n${list.join('\n')}`;
+}
+
+/**
+ * The reply without the sentences that state the given claims.
+ *
+ * @returns undefined when one of them is not there word for word, or nothing is left: then nothing may be sent
+ */
+export function withoutClaims(reply: string, claims: readonly Claim[]): string | undefined {
+  let left = reply;
+  for (const { text } of claims) {
+    const at = left.indexOf(text);
+    if (at === -1) return undefined;
+    const end = sentenceEnd(left, at + text.length);
+    left = `${left.slice(0, at).trimEnd()} ${left.slice(end).trimStart()}`.trim();
+  }
+  return left === '' ? undefined : left;
+}
+
+function insert(reply: string, claim: string, mark: string): string {
+  if (mark === '') return reply;
+  const at = reply.indexOf(claim);
+  const end = at === -1 ? reply.trimEnd().length : sentenceEnd(reply, at + claim.length);
+  return `${reply.slice(0, end)} ${mark}${reply.slice(end)}`;
+}
+
+/** Behind the marks that close the sentence. */
+function sentenceEnd(text: string, from: number): number {
+  return from + (/^[.!?"”')]*/.exec(text.slice(from))?.[0].length ?? 0);
+}
+
+function noteOf({ title, heading, url }: LocatedRange): string {
+  const name = heading === '' ? title : `${title}, ${heading}`;
+  return url === undefined ? name : `${name}: ${url}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[[\]\\]/g, String.raw`\$&`);
+}
