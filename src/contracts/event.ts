@@ -86,6 +86,7 @@ export const STOP_CAUSES = [
   'cost_budget',
   'token_budget',
   'max_replies',
+  'no_reply_needed',
 ] as const;
 export type StopCause = (typeof STOP_CAUSES)[number];
 

@@ -16,6 +16,7 @@ const STOPS = {
   cost_budget: { outcome: 'budget_exhausted', reason: 'cost_budget' },
   token_budget: { outcome: 'budget_exhausted', reason: 'token_budget' },
   max_replies: { outcome: 'budget_exhausted', reason: 'max_replies' },
+  no_reply_needed: { outcome: 'completed', reason: 'no_reply_needed' },
 } as const satisfies Record<StopCause, Ending>;
 
 /** Ends the turn for a cause from outside its own course. A superseded turn first settles what it has sent. */

@@ -15,7 +15,9 @@ export function openTurn(turn: OpenTurn, { rules, clock }: Ports): Signal | unde
     const own = rules.sourceLimits[sourceOf(claim.conversationId)];
     const limits = limitsBeside({ ...rules.limits, ...own });
     turn.apply({ type: 'turn_started', at, intent, owner, limits });
-    return repliesUsedUp(claimed, rules, at) ? { cause: 'max_replies' } : undefined;
+    return (
+      claimed.signal ?? (repliesUsedUp(claimed, rules, at) ? { cause: 'max_replies' } : undefined)
+    );
   }
   turn.apply({ type: 'turn_resumed', at, epoch: claimed.epoch });
   hearReads(turn, at);

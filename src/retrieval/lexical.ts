@@ -5,6 +5,9 @@ import { contentWords } from './words.ts';
 
 export type LexicalEntry = { chunkId: string; title: string; heading: string; text: string };
 
+/** Chunks that may contain a word before it can be too common to search for. */
+const COMMON = 1_000;
+
 /** BM25 over the words of every chunk, by what they stand for. */
 export class LexicalIndex {
   readonly #search = new MiniSearch<LexicalEntry>({
@@ -35,10 +38,13 @@ export class LexicalIndex {
     this.#count(concepts, -1);
   }
 
-  /** Best first. */
+  /** Best first. A word of a thousand chunks and of most of them tells nothing and costs the most: it is left out. */
   match(question: string, count: number): Scored[] {
+    const asked = contentWords(question);
+    const most = Math.max(COMMON, this.#concepts.size / 2);
+    const telling = asked.filter((word) => (this.#containing.get(concept(word)) ?? 0) <= most);
     return this.#search
-      .search(question, { combineWith: 'OR' })
+      .search((telling.length > 0 ? telling : asked).join(' '), { combineWith: 'OR' })
       .slice(0, count)
       .map(({ id, score }) => ({ chunkId: String(id), score }));
   }

@@ -134,7 +134,7 @@ function toFields(batch: Partial<Batch>): Record<string, string> {
     Object.entries(batch).flatMap(([name, value]) =>
       value === undefined
         ? []
-        : [[name, name === 'status' ? String(value) : JSON.stringify(value)]],
+        : [[name, typeof value === 'string' && name === 'status' ? value : JSON.stringify(value)]],
     ),
   );
 }

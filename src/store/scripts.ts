@@ -22,6 +22,7 @@ const SCRIPTS = [
   'limit-account',
   'queue-case',
   'move-batch',
+  'resolve-message',
 ] as const;
 export type ScriptName = (typeof SCRIPTS)[number];
 export type ScriptArgument = string | number;

@@ -369,6 +369,33 @@ export class Store implements TurnStore {
     };
   }
 
+  /**
+   * Fills in what a source had left out of a message of a claimed turn. `duplicate`: under the id the source gives it, it was
+   * handed over before. @throws LostClaimError
+   */
+  async resolveMessage(
+    { conversationId, token }: Claim,
+    place: number,
+    message: AcceptedMessage,
+  ): Promise<'resolved' | 'duplicate'> {
+    const alias = messageIdOf(
+      sourceOf(conversationId),
+      externalIdOf(conversationId),
+      message.messageId,
+    );
+    const [answer] = await this.#call(
+      'resolve-message',
+      conversationId,
+      conversationId,
+      token,
+      place,
+      JSON.stringify(message),
+      alias === message.id ? '' : alias,
+    );
+    if (answer === 'lost-claim') throw new LostClaimError(conversationId);
+    return answer === 'duplicate' ? 'duplicate' : 'resolved';
+  }
+
   /** The claimer's own code failed: counts it and says when the turn may be tried again. */
   async releaseClaim(claim: Claim): Promise<{ until: number; stuck: number } | undefined> {
     const reply = await this.#call(

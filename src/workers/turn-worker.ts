@@ -12,6 +12,7 @@ import {
 } from '../loop/index.ts';
 import type { Queues } from '../producers/index.ts';
 import { stepLog, traceOf, type TurnTrace } from '../telemetry/index.ts';
+import { resolved } from './resolve.ts';
 import { delay, settle, type Next, type TurnJob } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
 
@@ -130,7 +131,10 @@ export class TurnWorker {
     const { store, queues, logger } = this.#options;
     const { turnId, conversationId } = at;
     try {
-      return await settle(await this.#run(turn, takeNext), at, queues, store.clock());
+      const whole = turn.messages.some(({ missing }) => missing !== undefined)
+        ? await resolved(turn, this.#options)
+        : turn;
+      return await settle(await this.#run(whole, takeNext), at, queues, store.clock());
     } catch (error) {
       if (error instanceof DelayedError || error instanceof WaitingChildrenError) throw error;
       if (error instanceof LostClaimError) {

@@ -1,5 +1,6 @@
 import { InvalidInputError, ticketMessageSchema } from '../../contracts/index.ts';
 import type { Adapter } from './adapter.ts';
+import type { Http } from './resolve.ts';
 import { ADAPTERS, isSourceType, type SourceType } from './registry.ts';
 import type { SourceSettings } from './sort.ts';
 
@@ -15,12 +16,15 @@ export type SourceOptions = {
   ownAddresses?: readonly string[];
   /** Channels, as messages name them, on which the system lets only signed-in people write. Default: none. */
   signedInChannels?: readonly string[];
+  /** Reads from the system, to fill in what its deliveries leave out. Without it such messages are answered as they came. */
+  api?: Http;
 };
 
 export type Source = SourceSettings & {
   type: SourceType;
   secrets: readonly string[];
   adapter: Adapter;
+  api?: Http;
 };
 
 /** With it Zendesk's own test button signs; everybody knows it. */
@@ -40,6 +44,7 @@ export function configureSource(options: SourceOptions): Source {
     ownAuthors = [],
     ownAddresses = [],
     signedInChannels = [],
+    api,
   } = options;
   const named = ticketMessageSchema.shape.source.safeParse(name);
   if (!named.success) {
@@ -68,7 +73,10 @@ export function configureSource(options: SourceOptions): Source {
       'needs the mailbox customers write to, for example "support@example.com"',
     );
   }
-  return { name, type, secrets, ownAuthors, ownAddresses, signedInChannels, adapter };
+  return {
+    ...{ name, type, secrets, ownAuthors, ownAddresses, signedInChannels, adapter },
+    ...(api === undefined ? {} : { api }),
+  };
 }
 
 function checkSecrets(name: string, secrets: readonly string[]): void {
