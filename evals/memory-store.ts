@@ -196,7 +196,11 @@ export class MemoryStore implements TurnStore {
     delete turn.park;
     this.#open = undefined;
     this.#signal = undefined;
-    return { waiting: this.#mailbox.length, unsettled: this.#deliver(commit.deliveries) };
+    return {
+      kind: 'committed' as const,
+      waiting: this.#mailbox.length,
+      unsettled: this.#deliver(commit.deliveries),
+    };
   }
 
   // --- parts --------------------------------------------------------------------------------------------------------

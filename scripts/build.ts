@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** Makes dist, what the published package runs: compiled modules, their types, and the Lua scripts beside them. */
+/** Makes dist, what the published package runs: compiled modules, their types, and what lies beside them. */
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
@@ -11,8 +11,8 @@ const compiled = spawnSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, st
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
 const src = join(root, 'src');
-for (const script of globSync('**/*.lua', { cwd: src })) {
-  cpSync(join(src, script), join(dist, script));
-}
+/** What the modules read beside themselves. */
+const BESIDE = ['**/*.lua', '**/*.bin', 'retrieval/offline/*.json', 'retrieval/offline/LICENSE'];
+for (const file of globSync(BESIDE, { cwd: src })) cpSync(join(src, file), join(dist, file));
 chmodSync(join(dist, 'cli/main.js'), 0o755);
 console.log(`built ${relative(process.cwd(), dist)}`);

@@ -30,20 +30,38 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
   await store.open();
   const queues = new Queues(store);
   const hosts: WorkerHost[] = [];
+  const closing: (() => Promise<void>)[] = [];
   return {
     store,
     queues,
     accept: (message) => acceptMessage(store, queues, message),
     async startWorkers(hostOptions = {}) {
-      const host = new WorkerHost({ ...hostOptions, store, queues, agent, logger });
+      const documents = await openDocuments(agent, store, closing);
+      const host = new WorkerHost({ ...hostOptions, ...documents, store, queues, agent, logger });
       await host.ready();
       hosts.push(host);
       return host;
     },
     async close() {
       await Promise.all(hosts.map((host) => host.close()));
+      await Promise.all(closing.map((close) => close()));
       await queues.close();
       await redis.quit();
     },
   };
+}
+
+/** Loaded only for agents that have documents: everybody else does without the search and its vectors. */
+async function openDocuments(
+  { knowledge: options }: Agent,
+  store: Store,
+  closing: (() => Promise<void>)[],
+): Promise<Pick<WorkerHostOptions, 'documents'>> {
+  if (options === undefined) return {};
+  const { citationsOf, openKnowledge, searchKnowledge } = await import('./retrieval/index.ts');
+  const { KnowledgeStore } = await import('./store/knowledge.ts');
+  const { redis, prefix } = store;
+  const knowledge = openKnowledge(new KnowledgeStore({ redis, prefix }), options);
+  closing.push(() => knowledge.close());
+  return { documents: { tools: [searchKnowledge(knowledge)], citations: citationsOf(knowledge) } };
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { TurnRecord } from '../store/records.ts';
 import { actOptions, refuseBlank, type ActOptions } from './act.ts';
+import { audited } from './audit.ts';
 import { withOperator } from './connection.ts';
 import { CommandError, EXIT, notFound } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
@@ -44,11 +45,13 @@ async function cancel(
 ): Promise<void> {
   refuseBlank(options, 'by', 'reason');
   const { by, reason, dryRun = false } = options;
-  await withOperator(settings, async ({ records, operator }) => {
+  await withOperator(settings, async (connected) => {
+    const { records, operator } = connected;
     const turn = await records.turn(turnId);
     if (turn === undefined) throw noTurn(turnId);
     if (dryRun) return out.card(planned(turn, { by, reason }), VIEW);
-    const answer = await operator.cancel(turnId, { by, reason });
+    const act = { action: 'turn.cancel', object: turnId, by, reason };
+    const answer = await audited(connected, act, () => operator.cancel(turnId, { by, reason }));
     switch (answer.kind) {
       case 'not_found':
         throw noTurn(turnId);

@@ -1,5 +1,6 @@
 import type { ApprovalAnswer } from '../store/index.ts';
 import { approvalView } from './approval-view.ts';
+import { audited } from './audit.ts';
 import { withOperator } from './connection.ts';
 import { CommandError, EXIT, notFound, usageError } from './errors.ts';
 import type { Invocation } from './invocation.ts';
@@ -8,6 +9,7 @@ import { clock, day, duration, iso } from './wording.ts';
 
 export type Decision = { by: string; reason?: string; dryRun?: boolean };
 type Verdict = 'approved' | 'rejected';
+const ACTIONS = { approved: 'approval.approve', rejected: 'approval.reject' } as const;
 type Recorded = Extract<ApprovalAnswer, { kind: 'decided' | 'already' }>;
 
 /**
@@ -25,7 +27,8 @@ export async function decide(
   if (by.trim() === '') throw usageError('--by is empty: say who decides, for example --by ana');
   if (verdict === 'rejected' && reason.trim() === '')
     throw usageError('--reason is empty: say why it is refused');
-  await withOperator(settings, async ({ records, operator }) => {
+  await withOperator(settings, async (connected) => {
+    const { records, operator } = connected;
     const approval = await records.approval(id);
     if (approval === undefined)
       throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
@@ -38,7 +41,10 @@ export async function decide(
         { id: () => id, text: () => text },
       );
     }
-    const answer = await operator.decideApproval(id, verdict, { by, comment: reason });
+    const act = { action: ACTIONS[verdict], object: id, by, reason };
+    const answer = await audited(connected, act, () =>
+      operator.decideApproval(id, verdict, { by, comment: reason }),
+    );
     if (answer.kind === 'not_found' || answer.kind === 'not_due') {
       throw notFound('approval', id, 'list them with "turnkeeper approvals list"');
     }

@@ -26,5 +26,5 @@ export async function knowledgeOptions(
 ): Promise<KnowledgeOptions> {
   if (offline || (configFile === undefined && !existsSync(CONFIG_FILE))) return {};
   const { agent } = await loadAgent(configFile === undefined ? {} : { file: configFile });
-  return (agent as { knowledge?: KnowledgeOptions }).knowledge ?? {};
+  return agent.knowledge ?? {};
 }

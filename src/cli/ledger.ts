@@ -30,6 +30,9 @@ export type LedgerView = {
   attemptedAt: string;
   settledAt: string | null;
   verifiedAt: string | null;
+  /** Where a person said what became of it. */
+  settledBy: string | null;
+  evidence: string | null;
 };
 
 export function addLedger(program: Command): void {
@@ -128,5 +131,6 @@ function viewOf(row: LedgerRow): LedgerView {
     attemptedAt: iso(row.attemptedAt),
     settledAt: isoOrNull(row.settledAt),
     verifiedAt: isoOrNull(row.verifiedAt),
+    ...{ settledBy: row.settledBy ?? null, evidence: row.evidence ?? null },
   };
 }

@@ -7,6 +7,7 @@ import { addCancel } from './cancel.ts';
 import { addDoctor } from './doctor.ts';
 import { addEnqueue } from './enqueue.ts';
 import { EXIT, usageError } from './errors.ts';
+import { addKb } from './kb.ts';
 import { addKeys } from './keys.ts';
 import { addLedger } from './ledger.ts';
 import { addModels } from './models.ts';
@@ -86,6 +87,7 @@ function buildProgram(argv: readonly string[]): Command {
     addTakeover,
     addRelease,
     addModels,
+    addKb,
     addKeys,
     addAudit,
     addDoctor,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { actOptions, refuseBlank, type ActOptions } from './act.ts';
+import { audited } from './audit.ts';
 import { withOperator } from './connection.ts';
 import { CommandError, notFound } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
@@ -36,7 +37,8 @@ async function release(
 ): Promise<void> {
   refuseBlank(options, 'by', 'reason');
   const { by, reason, dryRun = false } = options;
-  await withOperator(settings, async ({ records, operator }) => {
+  await withOperator(settings, async (connected) => {
+    const { records, operator } = connected;
     const view = { conversationId, by, reason, dryRun };
     if (dryRun) {
       const conversation = await records.conversation(conversationId);
@@ -44,9 +46,12 @@ async function release(
       const status = conversation.holder.owner === 'human' ? 'would_release' : 'already';
       return out.card({ ...view, status }, VIEW);
     }
-    const status = await operator.release(conversationId, { by, reason });
-    if (status === 'not_found') throw noConversation(conversationId);
-    out.card({ ...view, status }, VIEW);
+    const act = { action: 'conversation.release', object: conversationId, by, reason };
+    const { kind } = await audited(connected, act, async () => ({
+      kind: await operator.release(conversationId, { by, reason }),
+    }));
+    if (kind === 'not_found') throw noConversation(conversationId);
+    out.card({ ...view, status: kind }, VIEW);
   });
 }
 

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import type { EffectStatus } from '../contracts/index.ts';
 import type { EffectAnswer } from '../store/index.ts';
 import { refuseBlank } from './act.ts';
+import { audited } from './audit.ts';
 import { withOperator } from './connection.ts';
 import { CommandError, EXIT, notFound, usageError } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
@@ -63,7 +64,8 @@ async function settle(
   if (applied === notApplied)
     throw usageError('say what happened: either --applied or --not-applied');
   const verdict: Verdict = applied ? 'applied' : 'not_applied';
-  await withOperator(settings, async ({ records, operator }) => {
+  await withOperator(settings, async (connected) => {
+    const { records, operator } = connected;
     const row = await records.operation(operation);
     if (row === undefined) throw noOperation(operation);
     const { conversationId, turnId } = row;
@@ -72,7 +74,10 @@ async function settle(
       const already = !OPEN.includes(row.status);
       return out.card({ ...where, status: row.status, already, dryRun }, VIEW);
     }
-    const answer = await operator.settleEffect(operation, verdict, { by, evidence });
+    const act = { action: `ledger.settle.${verdict}`, object: operation, by, reason: evidence };
+    const answer = await audited(connected, act, () =>
+      operator.settleEffect(operation, verdict, { by, evidence }),
+    );
     const already = answer.kind === 'already';
     out.card({ ...where, status: settledAs(answer, operation, verdict), already, dryRun }, VIEW);
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { actOptions, refuseBlank, type ActOptions } from './act.ts';
+import { audited } from './audit.ts';
 import { withOperator } from './connection.ts';
 import { notFound } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
@@ -48,7 +49,8 @@ async function takeover(
 ): Promise<void> {
   refuseBlank(options, 'by', 'reason');
   const { by, reason, dryRun = false } = options;
-  await withOperator(settings, async ({ records, operator }) => {
+  await withOperator(settings, async (connected) => {
+    const { records, operator } = connected;
     const conversation = await records.conversation(conversationId);
     if (conversation === undefined) {
       const next = 'its id is <source>/<the id the source uses>; see "turnkeeper turns list"';
@@ -65,10 +67,10 @@ async function takeover(
       };
       return out.card(view, VIEW);
     }
-    const { kind, turnId, running, waiting } = await operator.takeOver(conversationId, {
-      by,
-      reason,
-    });
+    const act = { action: 'conversation.takeover', object: conversationId, by, reason };
+    const { kind, turnId, running, waiting } = await audited(connected, act, () =>
+      operator.takeOver(conversationId, { by, reason }),
+    );
     const holder = (await records.conversation(conversationId))?.holder;
     const view: TakeoverView = {
       ...{ conversationId, status: kind, by: holder?.takenBy ?? by },

@@ -290,6 +290,8 @@ function left({ abandoned }: { abandoned?: boolean | undefined }): string {
 
 function readSaid(callId: string, read: VerificationRead, final: boolean): Said {
   const { verdict, latencyMs, observation, at } = read;
+  const { failed } = read;
+  const unread = failed === undefined ? '' : ` (no answer: ${failed.code})${left(failed)}`;
   const seen = observation === undefined ? '' : ` ${json(observation.data)}`;
   const last = final ? ', the last read' : '';
   const { judge } = read;
@@ -300,7 +302,7 @@ function readSaid(callId: string, read: VerificationRead, final: boolean): Said 
     at,
     callId,
     latencyMs,
-    text: `${callId} ${verdict}${last}${judged}${seen}`,
+    text: `${callId} ${verdict}${last}${judged}${unread}${seen}`,
     ...costOf(judge?.usage),
     data: read,
   };

@@ -5,7 +5,7 @@ import { perform, type Invocation } from './invocation.ts';
 import type { MissingLink } from './missing-links.ts';
 import type { Output } from './output.ts';
 import { LINE_KINDS, traceLines, type TraceLine } from './trace-lines.ts';
-import { readWithStop, type TurnStory } from './turn-story.ts';
+import { readStory, type TurnStory } from './turn-story.ts';
 import { shorten, visible } from './visible-text.ts';
 import { ownerNote, storyOfEnd, unheeded } from './why-card.ts';
 import { clock, count, day, dollars, duration, iso, isoOrNull, listed } from './wording.ts';
@@ -49,7 +49,7 @@ export function addTrace(program: Command): void {
 }
 
 async function trace({ settings, out }: Invocation, turnId: string): Promise<ExitCode> {
-  const story = await withRecords(settings, (connected) => readWithStop(connected, turnId));
+  const story = await withRecords(settings, ({ records }) => readStory(records, turnId));
   const traced = traceOf(story);
   out.card(traced, {
     id: (one) => one.turnId,

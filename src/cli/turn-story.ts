@@ -1,10 +1,8 @@
 import { handsOver, endingSchema, type Approval, type LedgerRow } from '../contracts/index.ts';
-import { allCalls, digest, type CallState, type Signal } from '../loop/index.ts';
+import { allCalls, digest, type CallState } from '../loop/index.ts';
 import type { DeliveryView, Records, TurnOnRecord } from '../store/records.ts';
-import type { Connected } from './connection.ts';
 import { notFound } from './errors.ts';
 import { missingLinks, type MissingLink } from './missing-links.ts';
-import { stopAskedFor } from './stop-asked-for.ts';
 import { replay, type Replay } from './replay.ts';
 
 /** A turn with everything that is stored about it: what `turns show`, `trace` and `why` speak about. */
@@ -19,8 +17,6 @@ export type TurnStory = {
   approvals: readonly Approval[];
   deliveries: readonly DeliveryView[];
   missing: readonly MissingLink[];
-  /** The stop somebody asked for, heeded or not. */
-  request?: Signal;
 };
 
 const DELIVERY_KINDS = ['holding', 'reply', 'handover', 'note'] as const;
@@ -69,16 +65,6 @@ export async function readStory(records: Records, turnId: string): Promise<TurnS
       approvals: asked.map((id, index) => ({ id, found: approvals[index] !== undefined })),
     }),
   };
-}
-
-/** The same with the stop somebody asked for. @throws CommandError when there is no such turn */
-export async function readWithStop(
-  connected: Pick<Connected, 'redis' | 'store' | 'records'>,
-  turnId: string,
-): Promise<TurnStory> {
-  const story = await readStory(connected.records, turnId);
-  const request = await stopAskedFor(connected, story.turn);
-  return request === undefined ? story : { ...story, request };
 }
 
 function approvalIds({ steps }: Replay): string[] {

@@ -4,7 +4,7 @@ import { withRecords } from './connection.ts';
 import { perform, type Invocation } from './invocation.ts';
 import type { ListView, Output } from './output.ts';
 import { replay } from './replay.ts';
-import { readWithStop, type TurnStory } from './turn-story.ts';
+import { readStory, type TurnStory } from './turn-story.ts';
 import { visible } from './visible-text.ts';
 import { wholeNumber } from './whole-number.ts';
 import { ownerNote, stopView, storyOfEnd, unheeded } from './why-card.ts';
@@ -113,7 +113,7 @@ function rowOf({ turn, replayed }: Pick<TurnStory, 'turn' | 'replayed'>): TurnRo
 }
 
 async function show({ settings, out }: Invocation, id: string): Promise<void> {
-  const story = await withRecords(settings, (connected) => readWithStop(connected, id));
+  const story = await withRecords(settings, ({ records }) => readStory(records, id));
   out.card(details(story), { id: (one) => one.turnId, text: (one) => detailsText(one, out) });
 }
 

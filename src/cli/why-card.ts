@@ -2,6 +2,7 @@ import type { LedgerRow } from '../contracts/index.ts';
 import type { CallState } from '../loop/index.ts';
 import { endFacts, lastStepOf, nameOf } from './end-facts.ts';
 import type { TurnStory } from './turn-story.ts';
+import { shorten } from './visible-text.ts';
 import { explanationOf } from './why-sentences.ts';
 import { count, duration, iso, isoOrNull, listed } from './wording.ts';
 
@@ -71,10 +72,10 @@ export function whyCard(story: TurnStory, now: number): WhyCard {
 }
 
 /** What the record of the turn says about a stop; of one it has not heeded, what was asked for. */
-export function stopView({ replayed, request }: TurnStory): StopView | null {
+export function stopView({ turn, replayed }: TurnStory): StopView | null {
   const { stop } = replayed.state;
-  const asked = stop ?? request;
-  if (asked === undefined) return null;
+  const asked = stop ?? turn.request;
+  if (asked === null) return null;
   return {
     ...{ cause: asked.cause, by: asked.by ?? null, reason: asked.reason ?? null },
     requestedAt: isoOrNull(asked.requestedAt),
@@ -102,8 +103,9 @@ export function ownerNote({ turn }: Pick<TurnStory, 'turn'>): string[] {
 }
 
 /** A stop that was asked for and has not been heeded: too late, or on its way. */
-export function unheeded({ turn, replayed, request }: TurnStory): string[] {
-  if (request === undefined || replayed.state.stop?.requestedAt === request.requestedAt) return [];
+export function unheeded({ turn, replayed }: TurnStory): string[] {
+  const { request } = turn;
+  if (request === null || replayed.state.stop?.requestedAt === request.requestedAt) return [];
   const { cause, by = 'nobody named', reason, requestedAt } = request;
   const why = reason === undefined || reason === '' ? '' : ` (${reason})`;
   const when = requestedAt === undefined ? '' : ` at ${iso(requestedAt)}`;
@@ -189,7 +191,10 @@ const STATUS_WORDS = {
 } as const satisfies Record<LedgerRow['status'], string>;
 
 function effectText(row: LedgerRow): string {
-  return `${row.tool} on ${row.resource}: ${STATUS_WORDS[row.status]} (${row.status}, operation ${row.operation})`;
+  const { settledBy, evidence = '' } = row;
+  const settled =
+    settledBy === undefined ? '' : `, settled by ${settledBy}: ${shorten(evidence, 200)}`;
+  return `${row.tool} on ${row.resource}: ${STATUS_WORDS[row.status]} (${row.status}, operation ${row.operation})${settled}`;
 }
 
 const MAY_HAVE_HAPPENED: readonly LedgerRow['status'][] = ['attempted', 'applied', 'unknown'];

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { withRecords, type Connected } from './connection.ts';
+import type { Records } from '../store/records.ts';
+import { withRecords } from './connection.ts';
 import { notFound } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
 import type { Output } from './output.ts';
-import { readWithStop } from './turn-story.ts';
+import { readStory } from './turn-story.ts';
 import { visible } from './visible-text.ts';
 import { notStarted, whyCard, type WhyCard } from './why-card.ts';
 
@@ -20,17 +21,17 @@ export function addWhy(program: Command): void {
 }
 
 async function why({ settings, out }: Invocation, id: string): Promise<void> {
-  const card = await withRecords(settings, (connected) => cardOf(connected, id, Date.now()));
+  const card = await withRecords(settings, ({ records }) => cardOf(records, id, Date.now()));
   out.card(card, {
     id: (one) => one.turnId ?? one.conversationId,
     text: (one) => cardText(one, out),
   });
 }
 
-async function cardOf(connected: Connected, id: string, now: number): Promise<WhyCard> {
+async function cardOf(records: Records, id: string, now: number): Promise<WhyCard> {
   // Only conversation ids hold a slash.
-  if (!id.includes('/')) return whyCard(await readWithStop(connected, id), now);
-  const conversation = await connected.records.conversation(id);
+  if (!id.includes('/')) return whyCard(await readStory(records, id), now);
+  const conversation = await records.conversation(id);
   if (conversation === undefined) {
     throw notFound(
       'conversation',
@@ -39,10 +40,10 @@ async function cardOf(connected: Connected, id: string, now: number): Promise<Wh
     );
   }
   const { openTurn, lastTurn, waiting, oldestWaitingSince } = conversation;
-  if (openTurn !== null) return whyCard(await readWithStop(connected, openTurn), now);
+  if (openTurn !== null) return whyCard(await readStory(records, openTurn), now);
   if (waiting > 0) return notStarted(id, waiting, oldestWaitingSince, now);
   if (lastTurn === null) throw notFound('turn of', id, 'it may have been dropped by the retention');
-  return whyCard(await readWithStop(connected, lastTurn), now);
+  return whyCard(await readStory(records, lastTurn), now);
 }
 
 function cardText(card: WhyCard, out: Output): string {

@@ -15,6 +15,7 @@ import {
   type RiskPolicy,
 } from '../loop/index.ts';
 import { configureSource, type Source, type SourceOptions } from '../producers/ingress/index.ts';
+import type { KnowledgeOptions } from '../retrieval/knowledge.ts';
 import type { Skill } from '../skills/index.ts';
 
 export type AgentOptions = {
@@ -24,6 +25,8 @@ export type AgentOptions = {
   tools: readonly ToolContract[];
   skills?: readonly Skill[];
   model: Model;
+  /** Documents to answer from; `{}` for all defaults. Fill them with `turnkeeper kb index`. */
+  knowledge?: KnowledgeOptions;
   /** Verifies effects of tools whose contract asks for a judge. */
   verifier?: Judge;
   /** Where replies and notes go. */
@@ -59,6 +62,7 @@ export type Agent = {
   skills: readonly Skill[];
   model: Model;
   verifier?: Judge;
+  knowledge?: KnowledgeOptions;
   target: DeliveryTarget;
   sources: readonly Source[];
 };
@@ -119,6 +123,7 @@ export function defineAgent(options: AgentOptions): Agent {
     skills,
     model: options.model,
     ...(options.verifier === undefined ? {} : { verifier: options.verifier }),
+    ...(options.knowledge === undefined ? {} : { knowledge: options.knowledge }),
     target: options.target,
     sources: (options.sources ?? []).map(configureSource),
   };

@@ -133,7 +133,15 @@ export const turnEventSchema = z.discriminatedUnion('type', [
     usage: usageSchema.optional(),
     latencyMs: z.number(),
   }),
-  z.object({ type: z.literal('finish_judged'), at, objection: z.string().optional() }),
+  z.object({
+    type: z.literal('finish_judged'),
+    at,
+    objection: z.string().optional(),
+    /** It was about a citation: when the model does not do better, the claim is left out. */
+    uncited: z.boolean().optional(),
+    /** The reply with its citations rendered; beside an objection: what is left without the claims in question. */
+    reply: z.string().optional(),
+  }),
   z.object({ type: z.literal('calls_checked'), at, verdicts: z.array(callVerdictSchema).min(1) }),
   z.object({
     type: z.literal('call_started'),

@@ -12,6 +12,13 @@ export const verificationReadSchema = z.object({
   /** Milliseconds since the epoch. */
   at: z.number().int(),
   observation: observationSchema.optional(),
+  /** Why there is no observation: the read had no answer. `abandoned`: it may still be running. */
+  failed: z
+    .object({
+      code: z.enum(['timed_out', 'silent', 'stopped', 'no_answer']),
+      abandoned: z.boolean().optional(),
+    })
+    .optional(),
   /** Who judged the read where its contract asks for a judge, and what that cost. */
   judge: z
     .object({ model: z.string(), usage: usageSchema, rationale: z.string().max(500).optional() })

@@ -44,7 +44,8 @@ export type Decision = { state: TurnState; commands: readonly Command[] };
  */
 export function decide(state: TurnState, event: TurnEvent): Decision {
   const allowed = phasesAfter(state.phase, event.type);
-  if (allowed.length === 0) throw new IllegalTransitionError(state.phase, event.type);
+  if (allowed.length === 0 || state.closed === true)
+    throw new IllegalTransitionError(state.phase, event.type);
   const next = evolve(state, event);
   if (!allowed.includes(next.phase)) {
     throw new IllegalTransitionError(state.phase, event.type, next.phase);
@@ -70,7 +71,7 @@ function evolve(state: TurnState, event: TurnEvent): TurnState {
     case 'model_failed':
       return takeModelFailure(state, event);
     case 'finish_judged':
-      return takeJudgement(state, event.objection);
+      return takeJudgement(state, event);
     case 'calls_checked':
       return advance(takeVerdicts(state, event));
     case 'call_started':
@@ -104,7 +105,7 @@ function evolve(state: TurnState, event: TurnEvent): TurnState {
     case 'turn_failed':
       return end(state, { outcome: 'failed', reason: 'internal' });
     case 'turn_ended':
-      return state;
+      return { ...state, closed: true };
     default:
       return event satisfies never;
   }
@@ -189,13 +190,18 @@ function takeVerdicts(before: TurnState, event: EventOf<'calls_checked'>): TurnS
     const again = currentCalls(before).find((call) => call.id === verdict.callId);
     const overBudget = verdict.kind === 'rejected' && verdict.check === 'budget';
     if (again?.step === 'proposed' && !overBudget) {
-      state = { ...state, spent: { ...state.spent, toolCalls: state.spent.toolCalls + 1 } };
+      state = { ...state, spent: oneCallMore(state) };
     }
     if (verdict.kind === 'rejected' && verdict.code === 'max_tool_calls') {
       return end(state, { outcome: 'budget_exhausted', reason: 'max_tool_calls' });
     }
   }
   return state;
+}
+
+/** Calls that were turned away count too, but never past the limit. */
+function oneCallMore({ spent, limits }: TurnState): TurnState['spent'] {
+  return { ...spent, toolCalls: Math.min(limits.toolCalls, spent.toolCalls + 1) };
 }
 
 function takeVerification(state: TurnState, event: EventOf<'verification_read'>): TurnState {

@@ -29,19 +29,38 @@ export function judgeFinish(state: TurnState, facts: Facts, rules: AgentRules): 
 
 /** A claim must cite calls of this turn that were answered, and every number and id in it must stand in one of them. */
 function checkClaim({ text, evidence }: Claim, state: TurnState): string | undefined {
+  if (evidence.length === 0) {
+    return `"${text}" cites nothing: name the observation it rests on, or leave the claim out`;
+  }
   const cited: string[] = [];
-  for (const id of evidence) {
+  for (const id of evidence.filter((one) => !isDocument(one))) {
     const observations = observationsOf(id, state);
     if (observations.length === 0) return `the evidence ${id} does not exist in this turn`;
     cited.push(...observations.map(({ data }) => JSON.stringify(data)));
   }
-  if (evidence.length === 0) return undefined;
+  // What rests on documents too is looked up in them.
+  if (evidence.some(isDocument)) return undefined;
   const values = cited.flatMap(valuesIn);
   const missing = valuesIn(text).find((value) => !values.some((seen) => agree(value, seen)));
   return missing === undefined
     ? undefined
     : `"${text}": ${missing} does not stand in ${evidence.join(', ')}`;
 }
+
+/** Evidence that is a range of a document, not a call of this turn. */
+function isDocument(evidence: string): boolean {
+  return evidence.startsWith('doc:');
+}
+
+/** The ranges of documents that observations of this turn have shown. */
+export function shownRanges(state: TurnState): Set<string> {
+  const shown = allCalls(state).flatMap(({ result }) =>
+    result?.kind === 'ok' ? (JSON.stringify(result.observation.data).match(RANGE) ?? []) : [],
+  );
+  return new Set(shown);
+}
+
+const RANGE = /doc:[^@#\s"]+@[0-9a-f]+#\d+-\d+/g;
 
 /** What a call answered and what its re-reads found. */
 function observationsOf(id: string, state: TurnState): Observation[] {

@@ -136,22 +136,33 @@ export function takeModelFailure(before: TurnState, event: EventOf<'model_failed
   };
 }
 
-export function takeJudgement(state: TurnState, objection: string | undefined): TurnState {
+export function takeJudgement(state: TurnState, event: EventOf<'finish_judged'>): TurnState {
+  const { objection, reply, uncited = false } = event;
   const round = state.rounds.at(-1);
   const proposal = round?.proposal;
   if (round === undefined || proposal?.kind !== 'finish_candidate') {
     throw new IllegalTransitionError(state.phase, 'finish_judged');
   }
-  if (objection === undefined) {
-    return end(state, { outcome: 'completed', reason: proposal.as });
-  }
+  const earlier = state.rounds.slice(0, -1);
+  const accepted = { ...state, rounds: [...earlier, { ...round, ...(reply ? { reply } : {}) }] };
+  const finished: Ending = { outcome: 'completed', reason: proposal.as };
+  if (objection === undefined) return end(accepted, finished);
   const rejected = state.rejectedFinishes + 1;
+  if (rejected <= state.limits.rejectedFinishes) {
+    return nextRound({
+      ...state,
+      rejectedFinishes: rejected,
+      rounds: [...earlier, { ...round, objection }],
+    });
+  }
   const sentBack = {
     ...state,
     rejectedFinishes: rejected,
-    rounds: [...state.rounds.slice(0, -1), { ...round, objection }],
+    rounds: [...earlier, { ...round, objection }],
   };
-  return rejected > state.limits.rejectedFinishes
-    ? end(sentBack, { outcome: 'escalated', reason: 'finish_rejected' })
-    : nextRound(sentBack);
+  if (!uncited) return end(sentBack, { outcome: 'escalated', reason: 'finish_rejected' });
+  // The rest of the reply goes out without what could not be located, if there is a rest.
+  return reply
+    ? end(accepted, finished)
+    : end(sentBack, { outcome: 'failed', reason: 'uncited_claim' });
 }

@@ -2,6 +2,7 @@ import type { EventOf, TurnEvent } from '../contracts/index.ts';
 import { decide, type Command } from './decide.ts';
 import type {
   ClaimedTurn,
+  Commit,
   EffectMove,
   ParkWait,
   Ports,
@@ -83,6 +84,18 @@ export class OpenTurn {
     );
     if (parked.kind === 'parked') this.apply(event);
     return parked;
+  }
+
+  /** Ends the turn, unless somebody has asked it to stop; then nothing of it happens. */
+  async commit(event: EventOf<'turn_ended'>, commit: Commit): ReturnType<TurnStore['commit']> {
+    const { seq, events, moves, ...heeded } = this.transition();
+    const committed = await this.#ports.store.commit(
+      this.claimed.claim,
+      { seq, events: [...events, event], moves, ...heeded },
+      commit,
+    );
+    if (committed.kind === 'committed') this.apply(event);
+    return committed;
   }
 
   /** The store has taken the pending events over. */

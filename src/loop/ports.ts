@@ -130,7 +130,11 @@ export interface TurnStore {
     transition: Transition,
     wait: ParkWait,
   ): Promise<{ kind: 'parked'; unsettled: number } | { kind: 'stopped'; signal: Signal }>;
-  commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed>;
+  commit(
+    claim: Claim,
+    transition: Transition,
+    commit: Commit,
+  ): Promise<Committed | { kind: 'stopped'; signal: Signal }>;
 }
 
 export type StakeBooking = {
@@ -167,6 +171,7 @@ export type Commit = {
 
 /** What a commit leaves: messages that still wait, deliveries on their way, and the next turn if it was claimed. */
 export type Committed = {
+  kind: 'committed';
   waiting: number;
   unsettled: number;
   /** Without what the conversation remembers: the committing worker knows it. */
@@ -301,6 +306,21 @@ export type Finish = {
   calls: readonly CallState[];
 };
 
+/** Looks up what a reply cites from documents. Only agents that have documents have one. */
+export interface Citations {
+  /**
+   * `reply`: with its citations rendered for the channel. `objection`: a claim that does not stand, worded for the model, and
+   * what is left of the reply without such claims, if anything is.
+   */
+  check(finish: {
+    reply: string;
+    claims: readonly StatedClaim[];
+    /** Ranges the model was shown in this turn. */
+    shown: ReadonlySet<string>;
+    channel?: string;
+  }): Promise<{ reply: string } | { objection: string; without?: string }>;
+}
+
 export type Ports = {
   store: TurnStore;
   model: ModelClient;
@@ -308,6 +328,7 @@ export type Ports = {
   clock: Clock;
   observer: TurnObserver;
   rules: AgentRules;
+  citations?: Citations;
   /** Aborted when somebody asked the turn to stop; the record says who and why. */
   stop?: AbortSignal;
 };

@@ -15,7 +15,12 @@ type Known = {
   /** JSON Schema of the arguments. */
   parameters: Readonly<Record<string, unknown>>;
 };
-type Field = { value: unknown; where: string };
+type Field = {
+  value: unknown;
+  where: string;
+  /** A digest of ours: nobody can choose it, so it may stand under any name. */
+  ours?: true;
+};
 
 /**
  * Traces each value of a call. Free text never vouches for a value: what must come from an observation has to be the
@@ -61,6 +66,7 @@ function originOfLeaf(value: unknown, argument: string, fields: readonly Field[]
 
 /** `lineId` may be called `lineId`, `line_id` or `id`; `itemIds` holds several `item_id`. */
 function isCalled(argument: string, field: Field): boolean {
+  if (field.ours === true) return true;
   const name = plainName(nameOf(field));
   return name !== '' && plainName(argument).endsWith(name);
 }
@@ -89,17 +95,21 @@ function observedFields({ state, facts, claimed }: Known): Field[] {
   };
   for (const { id, tool, result, effect } of allCalls(state)) {
     if (result?.kind === 'ok') add(result.observation.data, `${tool} (${id})`);
-    if (effect !== undefined) add(effect.operation, `${tool} (${id}) operation`);
+    if (effect !== undefined) fields.push(operationOf(effect.operation, `${tool} (${id})`));
   }
   for (const [resource, fact] of Object.entries(facts)) add(fact.data, resource);
   for (const entry of claimed.history) {
     if (entry.kind !== 'turn') continue;
     for (const { tool, result, operation } of entry.rounds.flatMap((round) => round.results)) {
       if (result.kind === 'ok') add(result.observation.data, `earlier ${tool}`);
-      if (operation !== undefined) add(operation, `earlier ${tool} operation`);
+      if (operation !== undefined) fields.push(operationOf(operation, `earlier ${tool}`));
     }
   }
   return fields;
+}
+
+function operationOf(value: string, of: string): Field {
+  return { value, where: `${of} operation`, ours: true };
 }
 
 /** The single values inside a value, and the path to each. */

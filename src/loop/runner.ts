@@ -15,10 +15,10 @@ import { answered, limitOf } from './asking.ts';
 import { checkCall } from './check.ts';
 import { callsToCheck } from './conflicts.ts';
 import { establishedFacts, newFacts } from './facts.ts';
-import { judgeFinish } from './finish.ts';
+import { judgeFinish, shownRanges } from './finish.ts';
 import { OpenTurn } from './open-turn.ts';
 import { openTurn } from './opening.ts';
-import { howAsked, howCalled, leftOpen, nameOf, UnderWay } from './under-way.ts';
+import { howAsked, howCalled, howRead, leftOpen, nameOf, UnderWay } from './under-way.ts';
 import { reservationOf } from './reservation.ts';
 import {
   HISTORY_SHOWN,
@@ -67,7 +67,7 @@ export async function runTurn(
         await runner.ask();
         break;
       case 'judge':
-        runner.judge();
+        await runner.judge();
         break;
       case 'check':
         await runner.check();
@@ -78,13 +78,16 @@ export async function runTurn(
       case 'verify':
         await runner.verify(command.call);
         break;
-      case 'park': {
-        const rest = await runner.park(command.kind);
+      case 'park':
+      case 'end': {
+        const rest =
+          command.do === 'park'
+            ? await runner.park(command.kind)
+            : await runner.end(command.ending, takeNext());
+        // Otherwise it was asked to stop just then, and goes on to do so.
         if (rest !== undefined) return rest;
         break;
       }
-      case 'end':
-        return runner.end(command.ending, takeNext());
       default:
         command satisfies never;
     }
@@ -160,14 +163,29 @@ class Runner {
     this.#turn.apply({ type: 'model_failed', at: this.#now(), failure, latencyMs: 0 });
   }
 
-  judge(): void {
-    const objection = judgeFinish(this.#turn.state, this.#facts(), this.#ports.rules);
-    const at = this.#now();
-    this.#turn.apply({
-      type: 'finish_judged',
-      at,
-      ...(objection === undefined ? {} : { objection }),
+  /** Holds a finish candidate against the evidence, and its citations against the documents. */
+  async judge(): Promise<void> {
+    const { rules, citations } = this.#ports;
+    const { state, claimed } = this.#turn;
+    const objection = judgeFinish(state, this.#facts(), rules);
+    const judged = { type: 'finish_judged', at: this.#now() } as const;
+    if (objection !== undefined) return this.#turn.apply({ ...judged, objection });
+    const proposal = state.rounds.at(-1)?.proposal;
+    if (citations === undefined || proposal?.kind !== 'finish_candidate') {
+      return this.#turn.apply(judged);
+    }
+    const { reply, claims } = proposal;
+    const channel = claimed.messages[0]?.channel;
+    const looked = await citations.check({
+      ...{ reply, claims, shown: shownRanges(state) },
+      ...(channel === undefined ? {} : { channel }),
     });
+    if ('reply' in looked) {
+      const rendered = looked.reply === reply ? {} : { reply: looked.reply };
+      return this.#turn.apply({ ...judged, ...rendered });
+    }
+    const left = looked.without === undefined ? {} : { reply: looked.without };
+    this.#turn.apply({ ...judged, objection: looked.objection, uncited: true, ...left });
   }
 
   async check(): Promise<void> {
@@ -224,8 +242,10 @@ class Runner {
     if (this.#outOfTime()) return;
     if (!(await this.#mayGo([{ type: 'verification_started', at: this.#now(), callId }]))) return;
     const final = readPlan(this.#ports.tools, call).attempts <= 1;
-    const read = await this.#underWay.run([`re-read of ${nameOf(call)}`], () =>
-      this.#ports.tools.verify(call, this.#context(call)),
+    const read = await this.#underWay.run(
+      [`re-read of ${nameOf(call)}`],
+      () => this.#ports.tools.verify(call, this.#context(call)),
+      howRead,
     );
     this.#turn.apply({ type: 'verification_read', at: this.#now(), callId, read, final });
   }
@@ -254,22 +274,17 @@ class Runner {
     return undefined;
   }
 
-  async end(ending: Ending, takeNext: boolean): Promise<Rest> {
+  /** Nothing when the turn was asked to stop before its end was committed. */
+  async end(ending: Ending, takeNext: boolean): Promise<Rest | undefined> {
     const { claimed, state } = this.#turn;
-    const { rules, store } = this.#ports;
+    const { rules } = this.#ports;
+    const at = this.#now();
     const deliveries = deliveriesAtEnd(claimed, state, ending, rules);
-    this.#turn.apply({
-      type: 'turn_ended',
-      at: this.#now(),
-      ending,
-      ...repetitionAt(state, ending),
-    });
     const entry = historyEntry(claimed, state, ending);
     const facts = this.#facts();
     const superseded = ending.reason === 'superseded';
-    const { waiting, unsettled, next } = await store.commit(
-      claimed.claim,
-      this.#turn.transition(),
+    const committed = await this.#turn.commit(
+      { type: 'turn_ended', at, ending, ...repetitionAt(state, ending) },
       {
         ending,
         // The next turn answers them, together with what came after.
@@ -278,10 +293,15 @@ class Runner {
         deliveries,
         facts: newFacts(claimed.facts, facts),
         handsOver: handsOver(ending),
-        account: accountAfter(claimed, state, deliveries, this.#now()),
+        account: accountAfter(claimed, state, deliveries, at),
         ...(takeNext ? { takeNext: { burstMs: rules.burstMs } } : {}),
       },
     );
+    if (committed.kind === 'stopped') {
+      this.#stop(committed.signal);
+      return undefined;
+    }
+    const { waiting, unsettled, next } = committed;
     const deliver = isNews(deliveries, unsettled);
     if (next === undefined) return { kind: 'ended', ending, waiting, deliver };
     const history = [...claimed.history, entry].slice(-HISTORY_SHOWN);

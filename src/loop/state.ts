@@ -44,6 +44,8 @@ export type CallState = {
 export type Round = {
   proposal: Proposal | null;
   calls: readonly CallState[];
+  /** The reply as it goes out, where it is not as the model wrote it. */
+  reply?: string;
   /** What the runtime tells the model instead of a tool result: why a finish or an unreadable proposal was sent back. */
   objection?: string;
 };
@@ -75,6 +77,8 @@ export type TurnState = {
   /** Who or what stopped the turn from outside its own course. */
   stop?: EventOf<'stop_requested'>;
   ending?: Ending;
+  /** The end is on record: nothing follows. */
+  closed?: true;
   /** Procedures the turn has loaded, and in which version. */
   skills: readonly { name: string; version: string }[];
 };

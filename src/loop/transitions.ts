@@ -65,6 +65,8 @@ export const TRANSITIONS = {
     turn_resumed: ['requesting_model'],
   },
   ended: {
+    // An end that was decided and not committed gives way to a stop.
+    stop_requested: ['ended'],
     turn_ended: ['ended'],
   },
 } as const satisfies Record<LoopPhase, Row>;

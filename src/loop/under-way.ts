@@ -1,4 +1,4 @@
-import type { CallResult, EventOf } from '../contracts/index.ts';
+import type { CallResult, EventOf, VerificationRead } from '../contracts/index.ts';
 import type { ModelAnswer, Ports } from './ports.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
 
@@ -61,6 +61,12 @@ export function howCalled(results: readonly CallResult[]): How {
   const cut = results.filter((result) => 'code' in result && result.code === 'stopped');
   if (cut.some((result) => 'abandoned' in result && result.abandoned === true)) return 'abandoned';
   return cut.length > 0 ? 'stopped' : 'completed';
+}
+
+/** How a re-read came to its end. */
+export function howRead({ failed }: VerificationRead): How {
+  if (failed?.code !== 'stopped') return 'completed';
+  return failed.abandoned === true ? 'abandoned' : 'stopped';
 }
 
 export function nameOf({ tool, id }: CallState): string {

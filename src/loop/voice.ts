@@ -8,10 +8,10 @@ import { isUnsettled, shorten, viewRound, type HistoryEntry } from './view.ts';
 /** The reply of a turn that completed with one; the only text of the model that ever goes out. */
 export function replyOf(state: TurnState, ending: Ending): string | undefined {
   if (ending.outcome !== 'completed') return undefined;
-  const proposal = state.rounds.at(-1)?.proposal;
+  const { proposal, reply } = state.rounds.at(-1) ?? {};
   switch (proposal?.kind) {
     case 'finish_candidate':
-      return proposal.as === 'no_reply_needed' ? undefined : proposal.reply;
+      return proposal.as === 'no_reply_needed' ? undefined : (reply ?? proposal.reply);
     case 'ask_customer':
       return proposal.text;
     case 'refuse':

@@ -83,7 +83,7 @@ export class Operator {
   /** Gives a conversation back to the agent. @throws InvalidInputError */
   async release(conversationId: string, act: Act): Promise<'released' | 'already' | 'not_found'> {
     refuseNameless(act);
-    return this.#store.release(conversationId);
+    return this.#store.release(conversationId, act);
   }
 
   /**
@@ -144,7 +144,7 @@ export class Operator {
       `Evidence: ${evidence}`,
       'Reprocessing the case goes on from here; what is done will not be done again.',
     ].join('\n');
-    const id = digest('settled', operation, verdict);
+    const id = digest('settled', operation, verdict, String(row.attempts));
     const note = { id, kind: 'note', text, turnId: row.turnId } as const;
     const answer = await this.#store.settleEffect(operation, applied ? 'verified' : 'not_landed', {
       by,

@@ -1,4 +1,5 @@
 export { readCalibration, type Calibration } from './calibration.ts';
+export { citationsOf } from './citations.ts';
 export { judgeClaims } from './cite-judge.ts';
 export {
   checkClaims,

@@ -1,5 +1,8 @@
 import type { Scored } from './ports.ts';
 
+/** Candidates that are recalled and reranked. */
+export const RECALLED = 20;
+
 /** Dampens the first ranks of each list, as is usual for reciprocal rank fusion. */
 const DAMPING = 60;
 

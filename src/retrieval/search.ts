@@ -1,9 +1,7 @@
 import { InvalidInputError } from '../contracts/index.ts';
 import type { Calibration } from './calibration.ts';
+import { RECALLED } from './recall.ts';
 import type { Embedder, Gate, Ranked, Reranker, Retriever, SearchStep } from './ports.ts';
-
-/** Candidates that are recalled and reranked. */
-export const RECALLED = 20;
 
 export type SearchParts = {
   retriever: Retriever;

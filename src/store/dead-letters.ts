@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { key } from './keys.ts';
 import type { Store } from './store.ts';
 
 const letterSchema = z.object({
@@ -27,7 +28,7 @@ export class DeadLetters {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#place = `${store.tags()[0] ?? ''}:deadletters`;
+    this.#place = key(store.tags()[0] ?? '', 'deadletters');
   }
 
   async keep(source: string, why: string, body: Buffer): Promise<DeadLetter> {

@@ -145,14 +145,14 @@ const LOST_LIMIT = 25;
 export class Store implements TurnStore {
   readonly redis: Redis;
   readonly lanes: number;
-  readonly #prefix: string;
+  readonly prefix: string;
   readonly #run: Record<ScriptName, (tag: string, ...args: ScriptArgument[]) => Promise<unknown>>;
   readonly #offset: () => number;
 
   constructor(options: StoreOptions) {
     this.redis = options.redis;
     this.lanes = options.lanes ?? 1;
-    this.#prefix = options.prefix ?? 'tk';
+    this.prefix = options.prefix ?? 'tk';
     const slackMs = options.slackMs ?? 15_000;
     const retention: Retention = { ...DEFAULT_RETENTION, ...options.retention };
     this.#run = loadScripts(options.redis, { ...retention, slackMs, wakeUpMs: WAKE_UP_GRACE_MS });
@@ -161,21 +161,21 @@ export class Store implements TurnStore {
 
   /** Fixes the number of lanes at the first start. @throws LaneCountError */
   async open(): Promise<void> {
-    const meta = key(laneTag(this.#prefix, 0), 'meta');
+    const meta = key(laneTag(this.prefix, 0), 'meta');
     await this.redis.hsetnx(meta, 'lanes', this.lanes);
     const stored = Number(await this.redis.hget(meta, 'lanes'));
     if (stored !== this.lanes) throw new LaneCountError(stored, this.lanes);
   }
 
   tags(): string[] {
-    return Array.from({ length: this.lanes }, (_, lane) => laneTag(this.#prefix, lane));
+    return Array.from({ length: this.lanes }, (_, lane) => laneTag(this.prefix, lane));
   }
 
   /** The hash tag of the lane a conversation lives in. */
   tagOf(conversationId: string): string {
-    if (this.lanes === 1) return laneTag(this.#prefix, 0);
+    if (this.lanes === 1) return laneTag(this.prefix, 0);
     const hash = createHash('sha256').update(conversationId).digest().readUInt32BE(0);
-    return laneTag(this.#prefix, hash % this.lanes);
+    return laneTag(this.prefix, hash % this.lanes);
   }
 
   clock(): Clock {
@@ -333,7 +333,11 @@ export class Store implements TurnStore {
     return { kind: 'parked', unsettled: Number(reply[1]) };
   }
 
-  async commit(claim: Claim, transition: Transition, commit: Commit): Promise<Committed> {
+  async commit(
+    claim: Claim,
+    transition: Transition,
+    commit: Commit,
+  ): Promise<Committed | { kind: 'stopped'; signal: Signal }> {
     const { conversationId, turnId, token } = claim;
     const facts = Object.entries(commit.facts).flatMap(([resource, fact]) => [
       resource,
@@ -357,12 +361,15 @@ export class Store implements TurnStore {
       commit.takeNext === undefined ? '' : this.#claimer({ ...claim, ...commit.takeNext }),
       commit.answered.map((id) => `${id},`).join(''),
       JSON.stringify(commit.account),
+      transition.heeded ?? '',
       ...transition.events.map(encodeEvent),
     );
     if (reply[0] === 'lost-claim') throw new LostClaimError(conversationId);
+    if (reply[0] === 'stopped') return { kind: 'stopped', signal: readSignal(reply[1]) };
     if (reply[0] !== 'committed') throw new UnexpectedReplyError('commit-turn', reply);
     const next = list(reply[3]);
     return {
+      kind: 'committed',
       waiting: Number(reply[1]),
       unsettled: Number(reply[2]),
       ...(next.length === 0 ? {} : { next: readClaimedTurn(conversationId, claim, next) }),
@@ -458,8 +465,18 @@ export class Store implements TurnStore {
   }
 
   /** Gives a conversation back to the agent. */
-  async release(conversationId: string): Promise<'released' | 'already' | 'not_found'> {
-    const [answer] = await this.#call('release', conversationId, conversationId);
+  async release(
+    conversationId: string,
+    { by, reason }: { by: string; reason: string },
+  ): Promise<'released' | 'already' | 'not_found'> {
+    const [answer] = await this.#call(
+      'release',
+      conversationId,
+      conversationId,
+      by,
+      reason,
+      this.#offset(),
+    );
     return answer === 'not-found' ? 'not_found' : answer === 'released' ? 'released' : 'already';
   }
 

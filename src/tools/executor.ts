@@ -116,7 +116,11 @@ export class ToolExecutor implements Toolbox {
         : await this.#within(context, (full) => verify.read(input, full));
     const at = this.#clock.now();
     const latencyMs = at - startedAt;
-    if (answer.kind !== 'answered') return { verdict: 'unknown', at, latencyMs };
+    if (answer.kind !== 'answered') {
+      const code = answer.kind === 'cut' ? CUTS[answer.by] : 'no_answer';
+      const left = answer.kind === 'cut' && answer.abandoned ? { abandoned: true } : {};
+      return { verdict: 'unknown', at, latencyMs, failed: { code, ...left } };
+    }
     const observation = this.#observation(call.id, `reread:${contract.name}`, answer.value);
     // A read proves something about the moment it was sent, not about the one it came back.
     const read = { at: startedAt, observation, latencyMs };

@@ -5,7 +5,8 @@ import type { Agent } from '../config/index.ts';
 import { providersOf } from '../models/index.ts';
 import type { Queues } from '../producers/index.ts';
 import { loadSkillTool } from '../skills/index.ts';
-import { timeoutOf } from '../loop/index.ts';
+import type { ToolContract } from '../contracts/index.ts';
+import { timeoutOf, type Citations } from '../loop/index.ts';
 import type { Store } from '../store/index.ts';
 import type { TurnTrace } from '../telemetry/index.ts';
 import { ToolExecutor, ToolRegistry } from '../tools/index.ts';
@@ -31,6 +32,8 @@ export type WorkerHostOptions = {
   sendTimeoutMs?: number;
   /** Milliseconds between two looks of the reconciler. Default 2,000. */
   reconcileEveryMs?: number;
+  /** What an agent with documents has beside its own tools. */
+  documents?: { tools: readonly ToolContract[]; citations: Citations };
   /** A turn stands still for longer than any of its calls may take: only the end of this process frees it. */
   onHung?: () => void;
   onTrace?: (turnId: string, trace: TurnTrace) => void;
@@ -43,10 +46,14 @@ const BEAT_MS = 1_000;
 const BEAT_TTL_MS = 3_000;
 
 /** Tools of the agent plus the built-in ones, complete or refused. @throws IncompleteToolError */
-export function toolsOf(agent: Agent, store: Store): ToolExecutor {
+export function toolsOf(
+  agent: Agent,
+  store: Store,
+  more: readonly ToolContract[] = [],
+): ToolExecutor {
   const builtIn = agent.skills.length > 0 ? [loadSkillTool(agent.skills)] : [];
   return new ToolExecutor(
-    new ToolRegistry([...agent.tools, ...builtIn]),
+    new ToolRegistry([...agent.tools, ...builtIn, ...more]),
     store.clock(),
     agent.verifier,
   );
@@ -73,7 +80,8 @@ export class WorkerHost {
   constructor(options: WorkerHostOptions) {
     this.#options = options;
     const { store, queues, agent, logger, concurrency = 10 } = options;
-    const tools = toolsOf(agent, store);
+    const { documents } = options;
+    const tools = toolsOf(agent, store, documents?.tools);
     // What a provider could not offer to its model is refused now and not in the first turn.
     for (const provider of providersOf(agent.model)) provider.checkTools(tools);
     const lanes = store.tags();
@@ -90,6 +98,7 @@ export class WorkerHost {
             workerId: this.workerId,
             messagesPerWakeUp: options.messagesPerWakeUp ?? 10,
             strictTraces: options.strictTraces ?? true,
+            ...(documents === undefined ? {} : { citations: documents.citations }),
             ...(options.onTrace === undefined ? {} : { onTrace: options.onTrace }),
           },
           tag,
@@ -131,11 +140,11 @@ export class WorkerHost {
     const all = [...this.#turnWorkers, ...this.#workers];
     const { promise: graceIsOver, resolve } = Promise.withResolvers<'over'>();
     const timer = setTimeout(() => resolve('over'), graceMs);
-    const closed = Promise.all(all.map((worker) => worker.close()));
-    if ((await Promise.race([closed, graceIsOver])) === 'over') {
-      await Promise.all(all.map((worker) => worker.close(true)));
-    }
+    // A worker that is closing cannot be told to hurry: it is held first, and closed once.
+    const atRest = Promise.all(all.map((worker) => worker.pause())).then(() => 'at rest' as const);
+    const over = (await Promise.race([atRest, graceIsOver])) === 'over';
     clearTimeout(timer);
+    await Promise.all(all.map((worker) => worker.close(over)));
     (await this.#stops).close();
     await store.forgetWorker(this.workerId);
   }

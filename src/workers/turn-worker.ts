@@ -5,6 +5,7 @@ import { pokeSchema } from '../contracts/index.ts';
 import {
   LostClaimError,
   runTurn,
+  type Citations,
   type ClaimedTurn,
   type Ports,
   type Rest,
@@ -21,6 +22,7 @@ export type TurnWorkerOptions = DutyOptions & {
   agent: Agent;
   tools: Toolbox;
   workerId: string;
+  citations?: Citations;
   /** Messages answered per wake-up before the slot goes to another conversation. */
   messagesPerWakeUp: number;
   /** In development an open span at the end of a turn throws; in production it is recorded as undetermined. */
@@ -49,6 +51,12 @@ export class TurnWorker {
 
   async ready(): Promise<void> {
     await this.#worker.waitUntilReady();
+  }
+
+  /** Takes nothing new; resolves when the turns at hand have come to rest. */
+  async pause(): Promise<void> {
+    this.#closing = true;
+    await this.#worker.pause();
   }
 
   /** Takes nothing new; with `force` it does not wait for the turns at hand, which another worker then recovers. */
@@ -148,7 +156,7 @@ export class TurnWorker {
   }
 
   async #run(turn: ClaimedTurn, takeNext: boolean): Promise<Rest> {
-    const { store, agent, tools, logger } = this.#options;
+    const { store, agent, tools, logger, citations } = this.#options;
     const { turnId, conversationId } = turn.claim;
     const trace = traceOf(turn.events);
     const log = stepLog(logger, { turnId, conversationId });
@@ -156,6 +164,7 @@ export class TurnWorker {
     this.#atHand.set(turnId, atHand);
     const ports: Ports = {
       stop: atHand.stop.signal,
+      ...(citations === undefined ? {} : { citations }),
       store,
       model: modelClient(agent.model),
       tools,

@@ -52,8 +52,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/commit-turn.lua`,
-        find: 'if not append(turn, seq, 16) then',
-        replace: 'if not append(turn, seq, 16) and false then',
+        find: 'if not append(turn, seq, 17) then',
+        replace: 'if not append(turn, seq, 17) and false then',
       },
     ],
   },

@@ -8,6 +8,7 @@ import {
 } from '../../src/contracts/index.ts';
 import { currentCalls, decide, type TurnState } from '../../src/loop/index.ts';
 import {
+  over,
   after,
   asks,
   at,
@@ -446,8 +447,9 @@ describe('stopping from outside', () => {
   });
 
   test('[S4-34] a turn that has ended cannot end again', () => {
-    const ended = after(...asked, failed('refusal'));
+    const ended = after(...asked, failed('refusal'), over);
 
     expect(() => decide(ended, stop())).toThrow(/cannot happen in phase ended/);
+    expect(() => decide(ended, over)).toThrow(/cannot happen in phase ended/);
   });
 });

@@ -211,6 +211,10 @@ const EXAMPLES: Record<string, Example> = {
     before: [...backingOff, parked('back_off')],
     event: resumed,
   },
+  'ended / stop_requested / ended': {
+    before: [...asked, failed('refusal')],
+    event: stop('cancelled'),
+  },
   'ended / turn_ended / ended': { before: [...asked, failed('refusal')], event: over },
 };
 

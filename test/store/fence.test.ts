@@ -42,12 +42,12 @@ describe('[P11] a worker whose claim was taken over changes nothing', () => {
       LostClaimError,
     );
 
-    const { waiting } = await store.commit(
+    const committed = await store.commit(
       current,
       transition(0, opened, ended),
       committing(current),
     );
-    expect(waiting).toBe(0);
+    expect(committed).toMatchObject({ waiting: 0 });
   });
 
   test('a claim is told apart by its nonce, not by its number alone', async () => {
@@ -107,7 +107,7 @@ describe('a step whose answer was lost may be repeated', () => {
     const first = await store.commit(turn.claim, step, committing(turn.claim));
     const again = await store.commit(turn.claim, step, committing(turn.claim));
 
-    expect([first.waiting, again.waiting]).toEqual([1, 1]);
+    expect([first, again]).toMatchObject([{ waiting: 1 }, { waiting: 1 }]);
     expect(await redis.llen(`{${prefix}0}:outbox:test/c1`)).toBe(1);
     const next = await claim();
     expect(next.messages[0]?.text).toBe('second');

@@ -23,8 +23,8 @@ test('[P1] a message is in the mailbox once, however often and under whatever de
   const turn = await claim();
   expect(turn.messages).toHaveLength(1);
   expect(
-    (await store.commit(turn.claim, transition(0, opened, ended), committing(turn.claim))).waiting,
-  ).toBe(0);
+    await store.commit(turn.claim, transition(0, opened, ended), committing(turn.claim)),
+  ).toMatchObject({ waiting: 0 });
 });
 
 test('a hand-over that was taken is known, also if its message comes under another id', async () => {
@@ -59,12 +59,12 @@ test('[P2] messages are answered in the order of acceptance', async () => {
   for (let count = 3; count > 0; count -= 1) {
     const turn = await claim();
     seen.push(turn.messages[0]?.text ?? '');
-    const { waiting } = await store.commit(
+    const committed = await store.commit(
       turn.claim,
       transition(0, opened, ended),
       committing(turn.claim),
     );
-    expect(waiting).toBe(count - 1);
+    expect(committed).toMatchObject({ waiting: count - 1 });
   }
 
   expect(seen).toEqual(['one', 'two', 'three']);

@@ -104,7 +104,7 @@ test('a plan says what would not run and why, and starts nothing', async () => {
 test('a message that comes after the plan makes its case skipped, and is answered itself', async () => {
   const { rig, world, batches, control, plan, over } = await escalated(2);
   const batch = await plan();
-  await rig.store.release('test/c1');
+  await rig.store.release('test/c1', { by: 'ben', reason: 'done' });
   world.healed = true;
   await rig.accept(ticket({ conversationId: 'c1', text: 'Cancel order 1 please' }));
   await rig.target.arrived('reply', 1);

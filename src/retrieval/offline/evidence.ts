@@ -1,4 +1,5 @@
 import type { Candidate, Recall, WordCounts } from '../ports.ts';
+import { RECALLED } from '../recall.ts';
 import { concept } from '../synonyms.ts';
 import { contentWords } from '../words.ts';
 import { sentenceVector, wordVector } from './offline-embedder.ts';
@@ -104,8 +105,9 @@ export function evidenceOf(question: string, recall: Recall, vectors: WordVector
   const single = recall.candidates.map((candidate) =>
     aboutPassage(words, asked, candidate, recall.words, vocabulary),
   );
+  // A small knowledge base has few candidates; those it lacks count as far away.
   const mean = (name: keyof (typeof single)[number]): number =>
-    single.reduce((sum, one) => sum + one[name], 0) / (single.length || 1);
+    sum(single, (one) => one[name]) / Math.max(RECALLED, single.length);
   const means = {
     meanCoverage: mean('coverage'),
     meanCosine: mean('passageCosine'),

@@ -2,13 +2,14 @@
 -- KEYS  1 lane tag (of the customer, not of a conversation)
 -- ARGV  1 stake (digest of customer, day and currency)  2 operation  3 amount  4 cap, '' for none
 -- Returns 'booked' | 'over'
--- Invariant: an operation counts once, however often it is booked.
+-- Invariant: an operation counts once, with what it was booked for last.
 local stake, operation, amount, cap = key('stake', ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 
-if redis.call('HEXISTS', stake, operation) == 1 then return 'booked' end
 if cap then
-  local sum = amount
-  for _, booked in ipairs(redis.call('HVALS', stake)) do sum = sum + tonumber(booked) end
+  local sum, booked = amount, redis.call('HGETALL', stake)
+  for index = 1, #booked, 2 do
+    if booked[index] ~= operation then sum = sum + tonumber(booked[index + 1]) end
+  end
   if sum > cap then return 'over' end
 end
 redis.call('HSET', stake, operation, ARGV[3])

@@ -4,8 +4,10 @@
 -- ARGV  1 conversation  2 turn  3 token  4 seq before  5 clock offset in ms  6 moves, JSON or ''  7 outcome  8 reason
 --       9 history entry, JSON  10 deliveries, JSON [{id, record}] or ''  11 facts, JSON [resource, fact JSON, ...] or ''
 --       12 '1' if it hands over to people  13 claimer of the next turn, JSON as in claim-turn, or ''
---       14 ids of the answered messages, each followed by a comma  15 account of the conversation, JSON  16.. events, JSON each
--- Returns {'committed', messages still waiting, unsettled deliveries, claim of the next turn or {}} | {'lost-claim'}
+--       14 ids of the answered messages, each followed by a comma  15 account of the conversation, JSON
+--       16 the stop the turn knows of already, '' if none  17.. events, JSON each
+-- Returns {'stopped', signal JSON} when somebody asked it to stop before this step
+--       | {'committed', messages still waiting, unsettled deliveries, claim of the next turn or {}} | {'lost-claim'}
 -- Invariants: the messages leave the mailbox with the outcome that answers them, never before; a repeat changes nothing. A
 -- superseded turn answers none: they go to the next turn together with those behind them.
 local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
@@ -13,7 +15,7 @@ local seq, now = tonumber(ARGV[4]), clock(ARGV[5])
 local claimer = ARGV[13] ~= '' and cjson.decode(ARGV[13])
 local conv, mail, record = key('conv', conversation), key('mail', conversation), key('turn', turn)
 local outbox = key('outbox', conversation)
-local state = redis.call('HMGET', conv, 'token', 'epoch', 'owner', 'turn')
+local state = redis.call('HMGET', conv, 'token', 'epoch', 'owner', 'turn', 'signal')
 local epoch, owner = tonumber(state[2] or 0), state[3] or 'agent'
 
 if state[1] ~= token then
@@ -24,7 +26,9 @@ if state[1] ~= token then
   end
   return { 'lost-claim' }
 end
-if not append(turn, seq, 16) then
+local signal = unheeded(state[5], ARGV[16])
+if signal and redis.call('LLEN', key('events', turn)) == seq then return { 'stopped', signal } end
+if not append(turn, seq, 17) then
   return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', outbox), {} }
 end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
@@ -43,9 +47,7 @@ if ARGV[8] == 'superseded' then
   answered = redis.call('LRANGE', mail, 0, tonumber(redis.call('HGET', record, 'messages')) - 1)
   redis.call('HSET', conv, 'merge', '1')
 end
--- A stop that came too late to be heeded is on record all the same.
-local signal = redis.call('HGET', conv, 'signal')
-if signal then redis.call('HSET', record, 'signal', signal) end
+if state[5] then redis.call('HSET', record, 'signal', state[5]) end
 redis.call('HSET', conv, 'account', ARGV[15])
 redis.call('HSET', record, 'outcome', ARGV[7], 'reason', ARGV[8], 'endedAt', now, 'parkDueAt', '',
   'answered', '[' .. table.concat(answered, ',') .. ']')

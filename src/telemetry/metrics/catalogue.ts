@@ -405,7 +405,7 @@ export const METRICS = {
   },
   reprocess_cases_total: {
     type: 'counter',
-    help: 'Cases of reprocess batches.',
+    help: 'Cases of reprocess batches; how their turns ended stands in turns_total.',
     labels: ['case_result'],
     of: 'process',
   },

@@ -35,8 +35,8 @@ export const LABELS = {
     values: ['running', 'verification', 'approval', 'back_off', 'not_taken'],
   },
   case_result: {
-    help: 'how a case of a batch went',
-    values: ['planned', 'done', 'skipped_newer', 'failed'],
+    help: 'what a batch did with a case',
+    values: ['started', 'passed_over'],
   },
   cause: { help: 'who or what stopped a turn from outside', values: STOP_CAUSES },
   check: { help: 'one of the six checks', values: CHECKS },
@@ -98,8 +98,10 @@ export const LABELS = {
   webhook_result: {
     help: 'what became of a webhook request',
     values: [
-      ...['accepted', 'duplicate', 'ignored', 'bad_signature', 'stale', 'invalid'],
-      ...['too_large', 'rate_limited', 'unavailable'],
+      ...['accepted', 'duplicate', 'ignored', 'invalid', 'unavailable'],
+      // Not believed, by the reason.
+      ...['no_secret', 'missing_signature', 'bad_signature'],
+      ...['missing_stamp', 'bad_stamp', 'stale'],
     ],
   },
 } as const satisfies Record<string, Closed | Guarded>;

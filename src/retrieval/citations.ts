@@ -1,0 +1,57 @@
+import type { Citations } from '../loop/index.ts';
+import { checkClaims, citationOf, citedDocuments, isCitation, parseCitation } from './cite.ts';
+import { judgeClaims } from './cite-judge.ts';
+import type { SupportJudge } from './judge.ts';
+import type { Knowledge } from './knowledge.ts';
+import { citationStyle, renderCitations, withoutClaims } from './render-citations.ts';
+
+/**
+ * Looks up what a reply cites: every range must stand in the document as it is now, in a passage the model was shown in this
+ * turn, and support its claim by its words, or by the judge where there is one.
+ */
+export function citationsOf(
+  knowledge: Pick<Knowledge, 'documents'>,
+  judge?: SupportJudge,
+): Citations {
+  return {
+    async check({ reply, claims, shown, channel }) {
+      const documents = await knowledge.documents(citedDocuments(claims));
+      let checked = checkClaims(claims, documents);
+      if (judge !== undefined) checked = await judgeClaims(checked, claims, judge);
+      const unseen = claims.findIndex(({ evidence }) =>
+        evidence.some((one) => isCitation(one) && !wasShown(one, shown)),
+      );
+      const refused = new Set(checked.objections.map(({ claim }) => claim));
+      if (unseen !== -1) refused.add(unseen);
+      if (refused.size === 0) {
+        return { reply: renderCitations(reply, claims, checked.located, citationStyle(channel)) };
+      }
+      const [first] = checked.objections;
+      const objection =
+        first?.message ??
+        `"${claims[unseen]?.text ?? ''}" cites a passage that was not shown in this turn`;
+      const without = withoutClaims(
+        reply,
+        claims.filter((_claim, index) => refused.has(index)),
+      );
+      const left = claims.length > refused.size && without !== undefined;
+      return { objection, ...(left ? { without } : {}) };
+    },
+  };
+}
+
+/** The range lies inside of one that was shown, in the same version. */
+function wasShown(evidence: string, shown: ReadonlySet<string>): boolean {
+  const cited = parseCitation(evidence);
+  if (cited === undefined) return false;
+  if (shown.has(citationOf(cited))) return true;
+  return [...shown].some((one) => {
+    const range = parseCitation(one);
+    return (
+      range?.documentId === cited.documentId &&
+      range.version === cited.version &&
+      range.start <= cited.start &&
+      cited.end <= range.end
+    );
+  });
+}
