@@ -2,6 +2,8 @@ import pino, { type Logger } from 'pino';
 import type { Agent } from './config/index.ts';
 import type { TicketMessage } from './contracts/index.ts';
 import { acceptMessage, Queues } from './producers/index.ts';
+import type { Meter } from './telemetry/metrics/index.ts';
+import type { Tracer } from './telemetry/otel/index.ts';
 import { connect, Store, type Accepted, type StoreOptions } from './store/index.ts';
 import { WorkerHost, type WorkerHostOptions } from './workers/index.ts';
 
@@ -9,6 +11,8 @@ export type TurnkeeperOptions = Omit<StoreOptions, 'redis'> & {
   agent: Agent;
   redisUrl: string;
   logger?: Logger;
+  meter?: Meter;
+  tracer?: Tracer;
 };
 
 /** A running Turnkeeper: hand messages in, and start workers in as many processes as you like. */
@@ -24,7 +28,18 @@ export type Turnkeeper = {
 
 /** Connects everything. @throws LaneCountError when the number of lanes is not the one this Redis was started with */
 export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turnkeeper> {
-  const { agent, redisUrl, logger = pino({ level: 'silent' }), ...storeOptions } = options;
+  const {
+    agent,
+    redisUrl,
+    logger = pino({ level: 'silent' }),
+    meter,
+    tracer,
+    ...storeOptions
+  } = options;
+  const observed = {
+    ...(meter === undefined ? {} : { meter }),
+    ...(tracer === undefined ? {} : { tracer }),
+  };
   const redis = connect(redisUrl);
   const store = new Store({ redis, ...storeOptions });
   await store.open();
@@ -34,10 +49,12 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
   return {
     store,
     queues,
-    accept: (message) => acceptMessage(store, queues, message),
+    accept: (message) =>
+      acceptMessage(store, queues, message, meter === undefined ? {} : { meter }),
     async startWorkers(hostOptions = {}) {
       const documents = await openDocuments(agent, store, closing);
-      const host = new WorkerHost({ ...hostOptions, ...documents, store, queues, agent, logger });
+      const parts = { store, queues, agent, logger };
+      const host = new WorkerHost({ ...observed, ...hostOptions, ...documents, ...parts });
       await host.ready();
       hosts.push(host);
       return host;
@@ -46,6 +63,7 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
       await Promise.all(hosts.map((host) => host.close()));
       await Promise.all(closing.map((close) => close()));
       await queues.close();
+      await tracer?.close();
       await redis.quit();
     },
   };

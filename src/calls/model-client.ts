@@ -1,6 +1,13 @@
-import type { ModelAnswer } from '../loop/index.ts';
-import type { Model, ModelClient } from '../loop/index.ts';
+import { setTimeout as elapse } from 'node:timers/promises';
+import type { Model, ModelAnswer, ModelCall, ModelClient } from '../loop/index.ts';
 import { within } from './outside-call.ts';
+
+/** A moment to come back to that is no further away is waited for inside the call; for others the turn parks. Milliseconds. */
+export const SHORT_WAIT_MS = 1_000;
+/** How often a call that was turned away is made again. */
+const MOST_RETRIES = 2;
+/** Between two signs of life of a call that waits. Milliseconds. */
+const SIGN_MS = 50;
 
 /** Puts the runtime's limits around a model. A provider that throws is a defect; the turn gets a failure all the same. */
 export function modelClient(model: Model): ModelClient {
@@ -9,7 +16,9 @@ export function modelClient(model: Model): ModelClient {
     estimate: (view) => model.estimate(view),
     async ask(view, limits): Promise<ModelAnswer> {
       const { timeoutMs } = limits;
-      const end = await within(limits, (call) => model.ask(view, { ...call, timeoutMs }));
+      const end = await within(limits, (call) =>
+        patiently({ ...call, timeoutMs }, (again) => model.ask(view, again)),
+      );
       switch (end.kind) {
         case 'answered':
           return end.value;
@@ -24,4 +33,31 @@ export function modelClient(model: Model): ModelClient {
       }
     },
   };
+}
+
+/** Asks once more where the provider wants to be asked again in a moment that lies within the call's own time. */
+async function patiently(
+  call: ModelCall,
+  ask: (call: ModelCall) => Promise<ModelAnswer>,
+): Promise<ModelAnswer> {
+  const endsAt = Date.now() + call.timeoutMs;
+  for (let retries = 0; ; retries += 1) {
+    const answer = await ask({ ...call, timeoutMs: endsAt - Date.now() });
+    const waitMs = retries < MOST_RETRIES ? waitOf(answer) : undefined;
+    if (waitMs === undefined || Date.now() + waitMs >= endsAt || call.signal.aborted) return answer;
+    const signs = setInterval(call.heartbeat, SIGN_MS);
+    try {
+      await elapse(waitMs, undefined, { signal: call.signal });
+    } finally {
+      clearInterval(signs);
+    }
+  }
+}
+
+/** Milliseconds; nothing where the turn has to come back another time, or has paid for the answer. */
+function waitOf(answer: ModelAnswer): number | undefined {
+  if (answer.ok || answer.usage !== undefined || answer.failure.retryAt === undefined)
+    return undefined;
+  const waitMs = Math.max(0, answer.failure.retryAt - Date.now());
+  return waitMs <= SHORT_WAIT_MS ? waitMs : undefined;
 }

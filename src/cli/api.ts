@@ -6,8 +6,16 @@ import { askedToStop } from './asked-to-stop.ts';
 import { withQueues } from './connection.ts';
 import { EXIT, type ExitCode } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
+import { wholeNumber } from './whole-number.ts';
 
-type ApiSettings = { port: number; host: string; publicUrl?: string; trustProxy: string[] };
+type ApiSettings = {
+  port: number;
+  host: string;
+  publicUrl?: string;
+  trustProxy: string[];
+  /** Seconds. */
+  sweepEvery: number;
+};
 
 export function addApi(program: Command): void {
   program
@@ -23,6 +31,12 @@ export function addApi(program: Command): void {
       'a proxy whose X-Forwarded-For is believed; may be given several times',
       (one: string, before: string[]) => [...before, one],
       [],
+    )
+    .option(
+      '--sweep-every <seconds>',
+      'how often sources with an api are looked through for what never arrived',
+      wholeNumber(86_400),
+      300,
     )
     .addHelpText('after', '\nEverybody needs a key: turnkeeper keys create --help')
     .action((options: ApiSettings, command: Command) =>
@@ -45,21 +59,37 @@ async function api(
     await store.open();
     const { startApi } = await import('../http/index.ts');
     const { BatchControl, Operator, Reprocess } = await import('../producers/index.ts');
+    const { Sweep } = await import('../producers/sweep.ts');
+    const { SweepTimer } = await import('../producers/sweep-timer.ts');
     const { pino } = await import('pino');
+    const { startObserving } = await import('./observing.ts');
     const { agent } = await loadAgent(configFile === undefined ? {} : { file: configFile });
     const operator = new Operator({ store, queues, records });
     const now = (): number => store.clock().now();
     const batches = new Batches(store);
     const control = new BatchControl(batches, queues, now);
+    const logger = pino(
+      { level: settings.LOG_LEVEL, redact: [...REDACTED_PATHS] },
+      pino.destination(2),
+    );
+    const posted = (conversationId: string) => records.posted(conversationId);
+    const { meter, serve } = await startObserving(settings, agent, logger);
+    await serve(store, queues);
     const service = await startApi({
       ...{ store, queues, operator, sources: agent.sources },
       reprocess: new Reprocess({ batches, records, control, now }),
       webhooks: {
-        posted: (conversationId) => records.posted(conversationId),
+        posted,
         changed: (conversationId, change) => operator.ticketChanged(conversationId, change),
       },
       ...options,
-      logger: pino({ level: settings.LOG_LEVEL, redact: [...REDACTED_PATHS] }, pino.destination(2)),
+      logger,
+      meter,
+    });
+    const sweeps = new SweepTimer({
+      ...{ sources: agent.sources, logger },
+      sweep: new Sweep({ store, queues, operator, posted }),
+      everyMs: options.sweepEvery * 1_000,
     });
     out.outlivesItsReader();
     const ready = { ready: true, url: service.url, redis: maskedUrl(redisUrl) };
@@ -69,7 +99,7 @@ async function api(
     }
     const signal = await asked;
     out.note('stopping: requests at hand are answered (again to stop at once)');
-    await service.close();
+    await Promise.all([service.close(), sweeps.stop()]);
     return signal === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
   });
 }

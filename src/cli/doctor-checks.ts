@@ -1,5 +1,6 @@
 import { loadAgent, maskedUrl, type Settings } from '../config/index.ts';
 import { TurnkeeperError } from '../contracts/index.ts';
+import { providersOf, type ProviderModel } from '../models/index.ts';
 import { LaneCountError } from '../store/index.ts';
 import { storedLanes } from '../store/records.ts';
 import { loadSkillTool } from '../skills/index.ts';
@@ -168,10 +169,11 @@ async function agentChecks(configFile: string | undefined): Promise<Check[]> {
     const builtIn = agent.skills.length > 0 ? [loadSkillTool(agent.skills)] : [];
     const loaded = ok('config', `${agent.rules.name}, from ${file}`);
     try {
-      new ToolRegistry([...agent.tools, ...builtIn]);
+      const registry = new ToolRegistry([...agent.tools, ...builtIn]);
       return [
         loaded,
         ok('tools', `${count(agent.tools.length, 'tool')}, each with its whole contract`),
+        ...providersOf(agent.model).map((provider) => offerCheck(provider, registry)),
       ];
     } catch (error) {
       if (!(error instanceof TurnkeeperError)) throw error;
@@ -183,6 +185,21 @@ async function agentChecks(configFile: string | undefined): Promise<Check[]> {
   } catch (error) {
     if (!(error instanceof TurnkeeperError)) throw error;
     return [fail('config', error.message, 'no worker starts without it')];
+  }
+}
+
+/** Whether the tools can be offered to a model; nothing is sent to it. */
+function offerCheck(provider: ProviderModel, registry: ToolRegistry): Check {
+  const name = `${provider.modelName} at ${new URL(provider.endpoint).host}`;
+  try {
+    provider.checkTools({
+      find: (tool) => registry.find(tool),
+      descriptions: () => registry.descriptions,
+    });
+    return ok('model', `${name}, prices from ${provider.priceSource}`);
+  } catch (error) {
+    if (!(error instanceof TurnkeeperError)) throw error;
+    return fail('model', `${name}: ${error.message}`, 'no worker starts until the tool is changed');
   }
 }
 

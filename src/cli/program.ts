@@ -10,9 +10,11 @@ import { EXIT, usageError } from './errors.ts';
 import { addKb } from './kb.ts';
 import { addKeys } from './keys.ts';
 import { addLedger } from './ledger.ts';
+import { addMail } from './mail.ts';
 import { addModels } from './models.ts';
 import { addRelease } from './release.ts';
 import { reportProblem, wantsJson } from './report-problem.ts';
+import { addSweep } from './sweep.ts';
 import { addTakeover } from './takeover.ts';
 import { addTraceExport } from './trace-export.ts';
 import { addTrace } from './trace.ts';
@@ -75,6 +77,8 @@ function buildProgram(argv: readonly string[]): Command {
     addWorker,
     addApi,
     addEnqueue,
+    addMail,
+    addSweep,
     addTurns,
     addWatch,
     addTrace,

@@ -1,6 +1,7 @@
 import pino, { type Logger } from 'pino';
 import type { LoadedAgent, Settings } from '../config/index.ts';
 import { REDACTED_PATHS } from '../telemetry/index.ts';
+import { startObserving } from './observing.ts';
 import { createTurnkeeper, type Turnkeeper } from '../turnkeeper.ts';
 import { EXIT, type ExitCode } from './errors.ts';
 import type { Output } from './output.ts';
@@ -16,14 +17,17 @@ export async function startWorkers(options: {
   redisUrl: string;
   lanes: number;
   loaded: LoadedAgent;
+  /** No other process of the deployment reports the state of all. */
+  alone?: boolean;
 }): Promise<Turnkeeper> {
   const { settings, redisUrl, lanes, loaded } = options;
+  const logger = stderrLogger(settings.LOG_LEVEL);
+  const { agent } = loaded;
+  const { meter, tracer, serve } = await startObserving(settings, agent, logger);
   const turnkeeper = await createTurnkeeper({
-    agent: loaded.agent,
-    redisUrl,
-    lanes,
+    ...{ agent, redisUrl, lanes, logger, meter },
     prefix: settings.TURNKEEPER_PREFIX,
-    logger: stderrLogger(settings.LOG_LEVEL),
+    ...(tracer === undefined ? {} : { tracer }),
   });
   try {
     await turnkeeper.startWorkers({
@@ -33,6 +37,7 @@ export async function startWorkers(options: {
       // Its lock is renewed as long as this process lives; whoever watches over it starts it again.
       onHung: () => process.exit(EXIT.failed),
     });
+    await serve(turnkeeper.store, options.alone === true ? turnkeeper.queues : undefined);
     return turnkeeper;
   } catch (error) {
     turnkeeper.store.redis.disconnect();

@@ -6,6 +6,7 @@ import { askedToStop } from './asked-to-stop.ts';
 import { reachRedis } from './connection.ts';
 import type { ExitCode } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
+import { addModelFile, withModelFile } from './model-file.ts';
 import type { Output } from './output.ts';
 import { DATA_FOLDER } from './redis-place.ts';
 import { readRedisFacts, type RedisFacts } from './redis-settings.ts';
@@ -14,27 +15,40 @@ import { visible } from './visible-text.ts';
 import { count } from './wording.ts';
 
 export function addUp(program: Command): void {
-  program
-    .command('up')
-    .description(
-      'Everything on this machine: Redis, if REDIS_URL names none, and a worker. Ctrl-C ends it.',
-    )
+  addModelFile(
+    program
+      .command('up')
+      .description(
+        'Everything on this machine: Redis, if REDIS_URL names none, and a worker. Ctrl-C ends it.',
+      ),
+  )
     .addHelpText('after', `\nRedis keeps its data in ${DATA_FOLDER} of this directory.`)
-    .action((_options: unknown, command: Command) => perform(command, up));
+    .action((options: unknown, command: Command) =>
+      perform(command, (invocation) => up(invocation, options)),
+    );
 }
 
 type RunningRedis = { url: string; stop: () => Promise<void>; origin: string };
 
-async function up({ settings, out, configFile }: Invocation): Promise<ExitCode> {
+async function up({ settings, out, configFile }: Invocation, options: unknown): Promise<ExitCode> {
   // Before anything is started, so that a mistake in it leaves nothing running.
-  const loaded = await loadAgent(configFile === undefined ? {} : { file: configFile });
+  const loaded = withModelFile(
+    await loadAgent(configFile === undefined ? {} : { file: configFile }),
+    options,
+  );
   const asked = askedToStop();
   const redis = await findOrStartRedis(settings);
   try {
     const place: Settings = { ...settings, REDIS_URL: redis.url };
     const { facts, lanes } = await look(place);
     const { runUntilSignal, startWorkers } = await import('./run-workers.ts');
-    const turnkeeper = await startWorkers({ settings, redisUrl: redis.url, lanes, loaded });
+    const turnkeeper = await startWorkers({
+      settings,
+      redisUrl: redis.url,
+      lanes,
+      loaded,
+      alone: true,
+    });
     out.outlivesItsReader();
     report(out, { settings, loaded, redis, facts, lanes });
     return await runUntilSignal(asked, turnkeeper, out, redis.stop);

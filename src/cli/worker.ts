@@ -5,19 +5,29 @@ import { askedToStop } from './asked-to-stop.ts';
 import { reachRedis } from './connection.ts';
 import type { ExitCode } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
+import { addModelFile, withModelFile } from './model-file.ts';
 import { count } from './wording.ts';
 
 export function addWorker(program: Command): void {
-  program
-    .command('worker')
-    .description(
-      'One more worker process on the Redis of REDIS_URL, or on the one "up" runs in this directory.',
-    )
-    .action((_options: unknown, command: Command) => perform(command, worker));
+  addModelFile(
+    program
+      .command('worker')
+      .description(
+        'One more worker process on the Redis of REDIS_URL, or on the one "up" runs in this directory.',
+      ),
+  ).action((options: unknown, command: Command) =>
+    perform(command, (invocation) => worker(invocation, options)),
+  );
 }
 
-async function worker({ settings, out, configFile }: Invocation): Promise<ExitCode> {
-  const loaded = await loadAgent(configFile === undefined ? {} : { file: configFile });
+async function worker(
+  { settings, out, configFile }: Invocation,
+  options: unknown,
+): Promise<ExitCode> {
+  const loaded = withModelFile(
+    await loadAgent(configFile === undefined ? {} : { file: configFile }),
+    options,
+  );
   const asked = askedToStop();
   const { redis, url } = await reachRedis(settings);
   const stored = await storedLanes(redis, settings.TURNKEEPER_PREFIX).finally(() =>

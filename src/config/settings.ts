@@ -58,6 +58,14 @@ const settingsSchema = z.object({
   CONCURRENCY: wholeNumber(1_000, '10').default(10),
   /** Messages of a conversation answered before its slot goes to another one. Default 10. */
   MESSAGES_PER_WAKE_UP: wholeNumber(1_000, '10').default(10),
+  /** Port of 127.0.0.1 on which a worker serves `/metrics`. Unset: it serves none. */
+  METRICS_PORT: wholeNumber(65_535, 'no metrics').optional(),
+  /** Address the metrics are served on. Default 127.0.0.1. */
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  /** Base URL of an OTLP receiver. Unset: no traces are exported. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:4318' })
+    .optional(),
   /** Default development: a defect in a trace then stops the turn instead of being recorded. */
   NODE_ENV: oneOf(NODE_ENVS, 'development').default('development'),
 });

@@ -14,6 +14,7 @@ import type { DeadLetters } from '../store/dead-letters.ts';
 import type { HttpRecords } from '../store/http-records.ts';
 import type { Store } from '../store/index.ts';
 import type { Records } from '../store/records.ts';
+import type { Meter } from '../telemetry/metrics/index.ts';
 import type { OperatorPort, TurnFeedPort } from './operator-port.ts';
 import { problemSchema } from './problem.ts';
 
@@ -37,6 +38,7 @@ export type Parts = {
   letters: DeadLetters;
   operator: OperatorPort;
   feed: TurnFeedPort;
+  meter: Meter;
 };
 
 const problem = (description: string) => ({

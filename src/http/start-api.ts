@@ -21,6 +21,7 @@ import { addTurnEvents } from './routes/turn-events.ts';
 import { addTurns } from './routes/turns.ts';
 import { addDeadLetters } from './routes/dead-letters.ts';
 import { addWebhooks, type WebhookOptions } from './routes/webhooks.ts';
+import { noMeter, type Meter } from '../telemetry/metrics/index.ts';
 import { buildServer, type ServerOptions } from './server.ts';
 
 export type ApiOptions = Omit<ServerOptions, 'logger' | 'addRoutes'> &
@@ -34,6 +35,8 @@ export type ApiOptions = Omit<ServerOptions, 'logger' | 'addRoutes'> &
     reprocess?: ReprocessPort;
     /** The text of /metrics; without it there is no such route. */
     metrics?: () => Promise<string>;
+    /** Default: nothing is measured. */
+    meter?: Meter;
     logger?: Logger;
     /** Default 127.0.0.1. */
     host?: string;
@@ -60,6 +63,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     keys: new ApiKeys(store),
     audit: new AuditLog(store),
     letters: new DeadLetters(store),
+    meter: options.meter ?? noMeter,
   };
   const addRoutes = (api: Api): void => {
     addMessages(api, parts);

@@ -69,6 +69,9 @@ const WAITS: ReadonlySet<ModelFailureKind> = new Set([
   'server_error',
 ]);
 
+/** An account without money is not full again in a moment: until then nobody asks. Milliseconds. */
+const EMPTY_FOR_MS = 60_000;
+
 /** The failure behind an error answer, or behind an error inside an answer that had begun (`status` then missing). */
 export function failureOf(
   error: WireError,
@@ -76,7 +79,8 @@ export function failureOf(
 ): ModelFailure {
   const { headers, begun = false, now = Date.now() } = about;
   const kind = kindOf(error);
-  const retryAt = headers !== undefined && WAITS.has(kind) ? retryAtOf(headers, now) : undefined;
+  const asked = headers !== undefined && WAITS.has(kind) ? retryAtOf(headers, now) : undefined;
+  const retryAt = asked ?? (kind === 'quota_exhausted' ? now + EMPTY_FOR_MS : undefined);
   const detail = detailOf(error);
   return {
     kind: begun && kind === 'context_overflow' ? 'overflow_mid_generation' : kind,

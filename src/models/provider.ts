@@ -1,5 +1,12 @@
 import type { Usage } from '../contracts/index.ts';
-import type { Model, ModelAnswer, ModelCall, Toolbox, View } from '../loop/index.ts';
+import {
+  sha256,
+  type Model,
+  type ModelAnswer,
+  type ModelCall,
+  type Toolbox,
+  type View,
+} from '../loop/index.ts';
 import { isRecord } from './failures.ts';
 import { instructionsOf, situationOf } from './instructions.ts';
 import { parsed } from './line.ts';
@@ -38,6 +45,12 @@ export function providersOf(model: Model & { members?: readonly Model[] }): Prov
   return 'exchange' in model
     ? [model as ProviderModel]
     : (model.members ?? []).flatMap(providersOf);
+}
+
+/** Who is asked first, for metrics and traces. */
+export function askedModel(model: Model): { provider: string; name: string } {
+  const [first] = providersOf(model);
+  return { provider: first?.api ?? 'scripted', name: first?.modelName ?? 'scripted' };
 }
 
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192;
@@ -102,6 +115,7 @@ export function providerModel<S extends ProviderSettings & { baseURL: string }>(
   };
 
   return {
+    account: accountOf(wire, settings),
     api: wire.api,
     endpoint: settings.baseURL,
     modelName: model,
@@ -117,6 +131,15 @@ export function providerModel<S extends ProviderSettings & { baseURL: string }>(
     ask: async (view, call) => (await exchange(view, call)).answer,
     checkTools: (toolbox) => refuseUnfitTools(toolbox, strictSchemas),
   };
+}
+
+/** Limits are counted by key: models of one key share them, whichever of the vendor's APIs they are asked by. */
+function accountOf(
+  { api }: Wire,
+  { baseURL, apiKey }: { baseURL: string; apiKey: string },
+): string {
+  const [vendor] = api.split('-', 1);
+  return `${vendor}/${new URL(baseURL).host}/${sha256(apiKey).slice(0, 8)}`;
 }
 
 function undone(call: WireCall, { tools }: WireRequest): WireCall {

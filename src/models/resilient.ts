@@ -6,7 +6,7 @@ import {
   handleWhenResult,
   type CircuitBreakerPolicy,
 } from 'cockatiel';
-import type { ModelFailureKind, Usage } from '../contracts/index.ts';
+import type { ModelFailure, ModelFailureKind, Usage } from '../contracts/index.ts';
 import type { Model, ModelAnswer } from '../loop/index.ts';
 
 /** What says something about the endpoint, and not about the request or the rate of ours. */
@@ -87,14 +87,26 @@ const HELPED: ReadonlySet<ModelFailureKind> = new Set([
 ]);
 
 /**
- * Asks another model in the same call when the first one cannot answer. The answer names the model that gave it. When
- * both fail, the turn is told what the first one said, and comes back when the first of them allows it.
+ * Asks another model in the same call when the first one cannot answer; until the moment at which the first one wants to
+ * be asked again, only the other. The answer names the model that gave it. When both fail, the turn is told what the first
+ * one said, and comes back when the first of them allows it.
  */
 export function withFallback(
   first: Model,
   second: Model,
 ): Model & { readonly members: readonly Model[] } {
+  // One that is limited does not keep turns from the other: only when both are, is the account of the two.
+  const accounts = [first.account, second.account].filter((name) => name !== undefined);
+  const account = accounts.length === 2 ? { account: [...new Set(accounts)].join('+') } : {};
+  let away: ModelFailure = { kind: 'unavailable', retryAt: 0 };
+  const askFirst: Model['ask'] = async (view, call) => {
+    if (Date.now() < (away.retryAt ?? 0)) return { ok: false, failure: away };
+    const answer = await first.ask(view, call);
+    if (!answer.ok && answer.failure.retryAt !== undefined) away = answer.failure;
+    return answer;
+  };
   return {
+    ...account,
     members: [first, second],
     estimate(view) {
       const [one, other] = [first.estimate(view), second.estimate(view)];
@@ -104,7 +116,7 @@ export function withFallback(
       };
     },
     async ask(view, call) {
-      const answer = await first.ask(view, call);
+      const answer = await askFirst(view, call);
       if (answer.ok || call.signal.aborted || !HELPED.has(answer.failure.kind)) return answer;
       const helped = await second.ask(view, call);
       const usage = sum(answer.usage, helped.usage);

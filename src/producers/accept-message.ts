@@ -1,5 +1,6 @@
 import { InvalidInputError, ticketMessageSchema } from '../contracts/index.ts';
 import type { Accepted, Store } from '../store/index.ts';
+import { noMeter, OTHER, type Meter } from '../telemetry/metrics/index.ts';
 import type { Queues } from './queues.ts';
 
 /**
@@ -12,10 +13,11 @@ export async function acceptMessage(
   store: Store,
   queues: Queues,
   input: unknown,
-  { wakeLater = false }: { wakeLater?: boolean } = {},
+  { wakeLater = false, meter = noMeter }: { wakeLater?: boolean; meter?: Meter } = {},
 ): Promise<Accepted> {
   const message = ticketMessageSchema.safeParse(input, { reportInput: true });
   if (!message.success) {
+    meter.add('messages_total', { source: OTHER, received: 'refused' });
     const [issue] = message.error.issues;
     throw new InvalidInputError(
       issue?.path.join('.') || 'message',
@@ -24,6 +26,8 @@ export async function acceptMessage(
     );
   }
   const accepted = await store.acceptMessage(message.data);
+  const received = accepted.kind === 'accepted' ? 'accepted' : 'duplicate';
+  meter.add('messages_total', { source: message.data.source, received });
   const woken = wake(store, queues, accepted).catch(() => {});
   if (!wakeLater) await woken;
   return accepted;

@@ -65,6 +65,12 @@ export const KEY_KINDS = {
   limited: 'limited',
   /** channel, not a key: names turns that were asked to stop, for the workers that have them. */
   stops: 'stops',
+  /** sorted set of conversations in which a message waits behind the open turn, by its acceptance. */
+  behind: 'behind',
+  /** sorted set, by kind of park: conversations whose turn waits, by the time they were parked. */
+  parked: 'parked',
+  /** sorted set of operations nobody knows the outcome of, by the time of that finding. */
+  unknown: 'unknown',
   /** string, by worker process: set while it lives. Seconds. */
   worker: 'worker',
   /** list of audit records, in the first lane: what operators did, each chained to the one before it. */

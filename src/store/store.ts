@@ -14,6 +14,7 @@ import {
 import {
   budgetLeft,
   currentCalls,
+  deadlineOf,
   digest,
   fold,
   HISTORY_SHOWN,
@@ -119,6 +120,8 @@ export type ParkedTurn = {
   silenceMs: number;
   /** What a judge may still cost. */
   budget: { tokens: number; costMicros: number };
+  /** When the turn runs out of time, in milliseconds since the epoch. */
+  deadline: number;
   messages: readonly AcceptedMessage[];
 };
 
@@ -615,6 +618,7 @@ export class Store implements TurnStore {
       woken: fields['woken'] === '1',
       calls: currentCalls(state),
       silenceMs: state.limits.silenceMs,
+      deadline: deadlineOf(state),
       budget: withoutReads(budgetLeft(state), fields, waiting.number),
       messages: (given ?? mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
     };

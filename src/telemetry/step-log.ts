@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { TurnEvent } from '../contracts/index.ts';
 import { canonicalJson, sha256 } from '../loop/index.ts';
+import { traceIdOf } from './otel/ids.ts';
 
 /** The state of a turn as far as a log line names it. */
 type LoggedState = {
@@ -16,6 +17,7 @@ type LoggedState = {
  */
 export function stepLog(logger: Logger, turn: { turnId: string; conversationId: string }) {
   let step = 0;
+  const traceId = traceIdOf(turn.turnId);
   return (event: TurnEvent, state: LoggedState): void => {
     step += 1;
     if (!logger.isLevelEnabled('info')) return;
@@ -26,6 +28,7 @@ export function stepLog(logger: Logger, turn: { turnId: string; conversationId: 
     logger.info(
       {
         ...turn,
+        traceId,
         step,
         round: state.rounds.length,
         phase: state.phase,

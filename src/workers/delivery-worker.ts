@@ -10,11 +10,14 @@ import {
 import { digest, LostClaimError } from '../loop/index.ts';
 import { within } from '../calls/index.ts';
 import type { DeliveryClaim, Store } from '../store/index.ts';
+import type { Tracer } from '../telemetry/otel/index.ts';
+import { noMeter } from '../telemetry/metrics/index.ts';
 import { delay } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
 
 export type DeliveryWorkerOptions = DutyOptions & {
   target: DeliveryTarget;
+  tracer?: Tracer;
   /** How long one send may take; until then nobody else looks at the delivery. Milliseconds. */
   sendTimeoutMs: number;
 };
@@ -32,7 +35,7 @@ export function startDeliveryWorker(options: DeliveryWorkerOptions, tag: string)
 }
 
 async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: string): Promise<void> {
-  const { store, sendTimeoutMs, logger } = options;
+  const { store, sendTimeoutMs, logger, meter = noMeter } = options;
   const { conversationId } = pokeSchema.parse(job.data);
   const token = randomUUID();
   for (;;) {
@@ -45,6 +48,7 @@ async function sendAll(options: DeliveryWorkerOptions, job: Job, jobToken: strin
       if (next !== 'more') return await delay({ job, token: jobToken }, next, store.clock());
     } catch (error) {
       if (!(error instanceof LostClaimError)) throw error;
+      meter.add('fenced_writes_total', { verb: 'delivery' });
       logger.warn({ conversationId, deliveryId: claim.delivery.id }, 'delivery claim lost');
       return;
     }
@@ -78,18 +82,31 @@ function refused(
 
 /** One step with the oldest delivery; answers whether there is more to do, or when to come back. */
 async function deliver(
-  { store, target, logger, sendTimeoutMs }: DeliveryWorkerOptions,
+  { store, target, logger, meter = noMeter, tracer, sendTimeoutMs }: DeliveryWorkerOptions,
   conversationId: string,
   token: string,
   claim: Extract<DeliveryClaim, { kind: 'send' | 'recheck' }>,
 ): Promise<'more' | 'done' | number> {
   const { delivery, source, externalId, attempts, until } = claim;
   const { id, kind, text, turnId } = delivery;
+  const startedAt = store.clock().now();
   const message: OutgoingMessage = { source, externalId, kind, text, reference: id };
   const settle = async (
     settled: Parameters<Store['settleDelivery']>[3],
   ): Promise<'more' | 'done'> => {
     const { left } = await store.settleDelivery(conversationId, id, token, settled);
+    const { status } = settled;
+    const endedAt = store.clock().now();
+    meter.add('deliveries_total', { delivery_kind: kind, delivery_status: status });
+    meter.observe(
+      'delivery_duration_seconds',
+      { delivery_kind: kind },
+      (endedAt - startedAt) / 1_000,
+    );
+    tracer?.delivery({
+      ...{ turnId, deliveryId: id, kind, status },
+      ...{ attempt: attempts, startedAt, endedAt },
+    });
     logger.info(
       { conversationId, turnId, deliveryId: id, kind, status: settled.status },
       'delivery',

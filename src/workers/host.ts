@@ -9,6 +9,8 @@ import type { ToolContract } from '../contracts/index.ts';
 import { timeoutOf, type Citations } from '../loop/index.ts';
 import type { Store } from '../store/index.ts';
 import type { TurnTrace } from '../telemetry/index.ts';
+import { noMeter, type Meter } from '../telemetry/metrics/index.ts';
+import type { Tracer } from '../telemetry/otel/index.ts';
 import { ToolExecutor, ToolRegistry } from '../tools/index.ts';
 import { startApprovalWorker } from './approval-worker.ts';
 import { startBatchWorker } from './batch-worker.ts';
@@ -22,6 +24,10 @@ export type WorkerHostOptions = {
   queues: Queues;
   agent: Agent;
   logger: Logger;
+  /** Default: nothing is measured. */
+  meter?: Meter;
+  /** Default: nothing is exported. */
+  tracer?: Tracer;
   /** Conversations worked on at a time, per lane. Default 10. */
   concurrency?: number;
   /** Messages answered per wake-up before the slot goes to another conversation. Default 10. */
@@ -79,19 +85,23 @@ export class WorkerHost {
   /** @throws IncompleteToolError when a tool lacks part of its contract */
   constructor(options: WorkerHostOptions) {
     this.#options = options;
-    const { store, queues, agent, logger, concurrency = 10 } = options;
+    const { store, queues, agent, logger, meter = noMeter, concurrency = 10 } = options;
     const { documents } = options;
     const tools = toolsOf(agent, store, documents?.tools);
     // What a provider could not offer to its model is refused now and not in the first turn.
     for (const provider of providersOf(agent.model)) provider.checkTools(tools);
     const lanes = store.tags();
     this.#hungAfterMs = longestCallMs(agent) + HUNG_SLACK_MS;
-    const shared = { store, logger, concurrency };
+    const shared = { store, logger, meter, concurrency };
+    const traced = options.tracer === undefined ? {} : { tracer: options.tracer };
+    for (const tool of agent.tools) meter.expect('tool', tool.name);
+    for (const source of agent.sources) meter.expect('source', source.name);
     this.#turnWorkers = lanes.map(
       (tag) =>
         new TurnWorker(
           {
             ...shared,
+            ...traced,
             queues,
             agent,
             tools,
@@ -111,11 +121,11 @@ export class WorkerHost {
       this.#workers.push(
         startVerificationWorker({ ...shared, tools }, tag),
         startApprovalWorker(shared, tag),
-        startDeliveryWorker({ ...shared, target: agent.target, sendTimeoutMs }, tag),
+        startDeliveryWorker({ ...shared, ...traced, target: agent.target, sendTimeoutMs }, tag),
       );
     }
     const intervalMs = options.reconcileEveryMs ?? 2_000;
-    this.#reconciler = new Reconciler({ store, queues, logger, intervalMs });
+    this.#reconciler = new Reconciler({ store, queues, logger, meter, intervalMs });
     this.#reconciler.start();
     this.#beat = setInterval(() => this.#giveSign(), BEAT_MS);
     this.#giveSign();

@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
 import type { Queues } from '../producers/index.ts';
 import type { Store } from '../store/index.ts';
+import { noMeter, type Meter } from '../telemetry/metrics/index.ts';
 
 export type ReconcilerOptions = {
   store: Store;
   queues: Queues;
   logger: Logger;
+  /** Default: nothing is measured. */
+  meter?: Meter;
   /** Milliseconds between two looks. */
   intervalMs: number;
 };
@@ -56,7 +59,7 @@ export class Reconciler {
   }
 
   async #wake(conversationId: string): Promise<void> {
-    const { store, queues, logger } = this.#options;
+    const { store, queues, logger, meter = noMeter } = this.#options;
     const parked = await store.parkedTurn(conversationId);
     if (parked !== undefined && parked.park.kind !== 'back_off') {
       const { turnId, park, jobId } = parked;
@@ -64,9 +67,11 @@ export class Reconciler {
       if (parent !== undefined && (await parent.getState()) === 'waiting-children') {
         const waiting = { conversationId, turnId, park: park.number };
         if (!parked.woken && (await queues.child(waiting, park.kind)) !== undefined) {
+          meter.add('reconciler_repairs_total', { repair: 'child_hurried' });
           return queues.hurry(waiting, park.kind);
         }
         // What it waited for has happened, or will not: a child that a late worker added must not hold it any longer.
+        meter.add('reconciler_repairs_total', { repair: 'turn_woken' });
         logger.warn(waiting, 'parked turn woken without its child');
         return parent.removeUnprocessedChildren();
       }
@@ -79,7 +84,7 @@ export class Reconciler {
    * for children while its turn waits for nothing.
    */
   async #poke(queue: 'turns' | 'deliveries', conversationId: string): Promise<void> {
-    const { queues, logger } = this.#options;
+    const { queues, logger, meter = noMeter } = this.#options;
     const bull = queues.of(queue, conversationId);
     const live = await bull.getDeduplicationJobId(conversationId);
     if (live !== null && live !== undefined) {
@@ -87,10 +92,13 @@ export class Reconciler {
       const state = await job?.getState();
       if (job !== undefined && state === 'waiting-children') return job.removeUnprocessedChildren();
       if (state === undefined || state === 'unknown') {
+        meter.add('reconciler_repairs_total', { repair: 'orphan_removed' });
         logger.warn({ queue, conversationId }, 'orphaned deduplication key removed');
         await bull.removeDeduplicationKey(conversationId);
       }
     }
+    const repair = queue === 'turns' ? 'turn_poked' : 'delivery_poked';
+    meter.add('reconciler_repairs_total', { repair });
     await queues.poke(queue, conversationId);
   }
 }

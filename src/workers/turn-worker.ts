@@ -11,9 +11,12 @@ import {
   type Rest,
   type Toolbox,
 } from '../loop/index.ts';
+import { askedModel } from '../models/index.ts';
 import type { Queues } from '../producers/index.ts';
 import { stepLog, traceOf, type TurnTrace } from '../telemetry/index.ts';
 import { resolved } from './resolve.ts';
+import { noMeter, TurnMetrics } from '../telemetry/metrics/index.ts';
+import type { Tracer } from '../telemetry/otel/index.ts';
 import { delay, settle, type Next, type TurnJob } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
 
@@ -23,6 +26,7 @@ export type TurnWorkerOptions = DutyOptions & {
   tools: Toolbox;
   workerId: string;
   citations?: Citations;
+  tracer?: Tracer;
   /** Messages answered per wake-up before the slot goes to another conversation. */
   messagesPerWakeUp: number;
   /** In development an open span at the end of a turn throws; in production it is recorded as undetermined. */
@@ -108,6 +112,7 @@ export class TurnWorker {
     const { queues, messagesPerWakeUp } = this.#options;
     const { conversationId } = pokeSchema.parse(job.data);
     let turn: ClaimedTurn | undefined;
+    let previousEndedAt: number | undefined;
     for (
       let left = messagesPerWakeUp;
       left > 0 && !(this.#closing && turn === undefined);
@@ -116,7 +121,8 @@ export class TurnWorker {
       turn ??= await this.#claim(job, token, conversationId);
       if (turn === undefined) return;
       const at: TurnJob = { job, token, conversationId, turnId: turn.claim.turnId, wakeUps };
-      const next = await this.#drive(turn, at, left > 1);
+      const next = await this.#drive(turn, at, left > 1, previousEndedAt);
+      previousEndedAt = this.#options.store.clock().now();
       if (next === 'done') return;
       turn = next === 'claim' ? undefined : next;
     }
@@ -131,35 +137,58 @@ export class TurnWorker {
       workerId,
       burstMs: agent.rules.burstMs,
     });
+    if (claim.kind !== 'claimed') {
+      (this.#options.meter ?? noMeter).add('claims_total', { claim: claim.kind });
+    }
     if (claim.kind === 'held') return delay({ job, token }, claim.until, store.clock());
     return claim.kind === 'claimed' ? claim.turn : undefined;
   }
 
-  async #drive(turn: ClaimedTurn, at: TurnJob, takeNext: boolean): Promise<Next> {
-    const { store, queues, logger } = this.#options;
+  async #drive(
+    turn: ClaimedTurn,
+    at: TurnJob,
+    takeNext: boolean,
+    previousEndedAt?: number,
+  ): Promise<Next> {
+    const { store, queues, logger, meter = noMeter } = this.#options;
     const { turnId, conversationId } = at;
     try {
       const whole = turn.messages.some(({ missing }) => missing !== undefined)
         ? await resolved(turn, this.#options)
         : turn;
-      return await settle(await this.#run(whole, takeNext), at, queues, store.clock());
+      return await settle(
+        await this.#run(whole, takeNext, previousEndedAt),
+        at,
+        queues,
+        store.clock(),
+      );
     } catch (error) {
       if (error instanceof DelayedError || error instanceof WaitingChildrenError) throw error;
       if (error instanceof LostClaimError) {
+        meter.add('fenced_writes_total', { verb: 'turn' });
         logger.warn({ turnId, conversationId }, 'claim lost');
         return 'done';
       }
+      meter.add('stuck_claims_total', {});
       logger.error({ turnId, conversationId, err: error }, 'turn stuck');
       const held = await store.releaseClaim(turn.claim);
       return held === undefined ? 'done' : delay(at, held.until, store.clock());
     }
   }
 
-  async #run(turn: ClaimedTurn, takeNext: boolean): Promise<Rest> {
-    const { store, agent, tools, logger, citations } = this.#options;
+  async #run(turn: ClaimedTurn, takeNext: boolean, previousEndedAt?: number): Promise<Rest> {
+    const { store, agent, tools, logger, citations, meter = noMeter, tracer } = this.#options;
     const { turnId, conversationId } = turn.claim;
     const trace = traceOf(turn.events);
     const log = stepLog(logger, { turnId, conversationId });
+    const metrics = new TurnMetrics({
+      meter,
+      turn,
+      model: askedModel(agent.model),
+      hasTool: (name) => tools.find(name) !== undefined,
+      ...(previousEndedAt === undefined ? {} : { previousEndedAt }),
+    });
+    const spans = tracer?.turn(turn);
     const atHand = { stop: new AbortController(), movedAt: store.clock().now() };
     this.#atHand.set(turnId, atHand);
     const ports: Ports = {
@@ -175,11 +204,16 @@ export class TurnWorker {
           atHand.movedAt = store.clock().now();
           trace.observe(event);
           log(event, state);
+          metrics.observe(event, state);
+          spans?.observe(event);
         },
       },
     };
     try {
-      return await this.#rest(turn, ports, trace, takeNext);
+      const rest = await this.#rest(turn, ports, trace, takeNext);
+      metrics.rested(rest);
+      spans?.rested();
+      return rest;
     } finally {
       this.#atHand.delete(turnId);
     }

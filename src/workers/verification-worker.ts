@@ -2,6 +2,7 @@ import type { Job, Worker } from 'bullmq';
 import { parkedChildSchema, type VerificationRead } from '../contracts/index.ts';
 import { principalOf, readPlan, timeoutOf, type CallState, type Toolbox } from '../loop/index.ts';
 import { VerificationPendingError } from './errors.ts';
+import { noMeter } from '../telemetry/metrics/index.ts';
 import { delay } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
 
@@ -16,7 +17,7 @@ export function startVerificationWorker(options: VerificationWorkerOptions, tag:
 }
 
 async function verify(
-  { store, tools, logger }: VerificationWorkerOptions,
+  { store, tools, logger, meter = noMeter }: VerificationWorkerOptions,
   job: Job,
   token: string,
 ): Promise<void> {
@@ -39,16 +40,18 @@ async function verify(
   });
   const number = job.attemptsMade + 1;
   const { attempts, backoffMs, maxBackoffMs } = readPlan(tools, call);
-  const final = number >= attempts;
+  const backOffMs = Math.min(maxBackoffMs, backoffMs * 2 ** number);
+  // A read that could only come after the end of the turn's time is not waited for.
+  const final = number >= attempts || store.clock().now() + backOffMs >= parked.deadline;
   const stored = await store.recordVerdict(waiting, number, read, final);
   logger.info(
     { ...waiting, tool: call.tool, number, verdict: read.verdict, final },
     'verification read',
   );
+  if (stored === 'stale') meter.add('fenced_writes_total', { verb: 'verdict' });
   if (stored === 'stale' || final || isConclusive(read, call)) return;
-  const next = Math.min(maxBackoffMs, backoffMs * 2 ** number);
   // Jitter keeps a thousand re-reads that became due together from staying together.
-  throw new VerificationPendingError(Math.round(next * (0.9 + Math.random() * 0.2)));
+  throw new VerificationPendingError(Math.round(backOffMs * (0.9 + Math.random() * 0.2)));
 }
 
 function isConclusive(read: VerificationRead, { effect }: CallState): boolean {

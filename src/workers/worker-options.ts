@@ -2,6 +2,7 @@ import { Worker, type Job, type WorkerOptions } from 'bullmq';
 import type { Logger } from 'pino';
 import { QUEUES, type QueueName } from '../contracts/index.ts';
 import type { Store } from '../store/index.ts';
+import { noMeter, type Meter } from '../telemetry/metrics/index.ts';
 import { VerificationPendingError } from './errors.ts';
 
 /**
@@ -24,6 +25,8 @@ export const WORKER_OPTIONS = {
 export type DutyOptions = {
   store: Store;
   logger: Logger;
+  /** Default: nothing is measured. */
+  meter?: Meter;
   /** Jobs worked on at a time, per lane. */
   concurrency: number;
 };
@@ -32,14 +35,25 @@ export type DutyOptions = {
 export function startWorker(
   queue: QueueName,
   tag: string,
-  { store, logger, concurrency }: DutyOptions,
+  { store, logger, meter = noMeter, concurrency }: DutyOptions,
   process: (job: Job, token: string) => Promise<void>,
 ): Worker {
-  const worker = new Worker(QUEUES[queue], (job, token) => process(job, token ?? ''), {
+  const work = async (job: Job, token = ''): Promise<void> => {
+    meter.add('jobs_taken_total', { queue });
+    meter.shift('worker_jobs_active', { queue }, 1);
+    await process(job, token).finally(() => meter.shift('worker_jobs_active', { queue }, -1));
+  };
+  const worker = new Worker(QUEUES[queue], work, {
     ...WORKER_OPTIONS,
     connection: store.redis,
     prefix: tag,
     concurrency,
+  });
+  meter.shift('worker_slots', { queue }, concurrency);
+  worker.on('closed', () => meter.shift('worker_slots', { queue }, -concurrency));
+  worker.on('stalled', () => meter.add('jobs_stalled_total', { queue }));
+  worker.on('failed', (_job, error) => {
+    if (!(error instanceof VerificationPendingError)) meter.add('jobs_failed_total', { queue });
   });
   // BullMQ reports lost locks and connections here; without a listener they would end the process.
   worker.on('error', (error) => {

@@ -8,6 +8,8 @@ import type { TurnOnRecord } from '../../src/store/records.ts';
 import * as events from '../support/turn-events.ts';
 import { playedTurn, waitingTurn } from './played-shop.ts';
 
+const NOBODY = { takenBy: null, takenAt: null };
+
 const NOTHING_NEAR = { ledger: [], operations: [], deliveries: [], approvals: [] };
 
 function linksOf(turn: TurnOnRecord, entries: TurnOnRecord['entries'] = turn.entries) {
@@ -26,9 +28,17 @@ function recordOf(recorded: readonly TurnEvent[], turn: Partial<TurnOnRecord> = 
       startedAt: events.at,
       endedAt: null,
     },
-    ...{ claimedAt: null, open: true, park: null, messages: [], entries, storedReads: [] },
+    ...{
+      claimedAt: null,
+      open: true,
+      park: null,
+      messages: [],
+      entries,
+      storedReads: [],
+      request: null,
+    },
     phase: replay(entries).state.phase,
-    holder: { owner: 'agent', worker: 'lost', heldUntil: null },
+    holder: { owner: 'agent', worker: 'lost', heldUntil: null, ...NOBODY },
     ...turn,
   };
 }
@@ -113,7 +123,7 @@ describe('[S4-14] a gap is explained when a lost worker left it', () => {
   });
 
   test('while the worker lives, what is open is no gap', () => {
-    const holder = { owner: 'agent', worker: 'alive', heldUntil: null } as const;
+    const holder = { owner: 'agent', worker: 'alive', heldUntil: null, ...NOBODY } as const;
 
     expect(linksOf(recordOf([...called, events.begun()], { holder }))).toEqual([]);
   });

@@ -15,14 +15,18 @@ function policy(view: View): ScriptedAnswer {
 
 /** A shop, its agent and a worker: "cancel" cancels and refunds order 1, "human" asks for a person. */
 export async function playShop(
-  options: { approvalLimits?: Record<string, number>; settleReads?: number } = {},
+  options: {
+    approvalLimits?: Record<string, number>;
+    settleReads?: number;
+    tools?: Parameters<typeof shopTools>[1];
+  } = {},
 ) {
   const shop = new Shop();
   shop.add({ id: '1' });
   shop.settleReads = options.settleReads ?? 0;
   const rig = await startRig({
     model: scriptedModel(policy, { microsPerToken: 2 }),
-    tools: shopTools(shop),
+    tools: shopTools(shop, options.tools),
     approvalLimits: options.approvalLimits ?? { EUR: 10_000 },
   });
   await rig.startHost();
@@ -59,4 +63,40 @@ export async function waitingTurn() {
     );
   };
   return { ...played, approval, approve, id: turnId };
+}
+
+/** The shop with a turn whose refund is under way: it has reached the shop, and no answer came until `end`. */
+export async function refundUnderWay() {
+  const underWay = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<{ status: string }>();
+  const run = (): Promise<{ status: string }> => {
+    underWay.resolve();
+    return answered.promise;
+  };
+  const played = await playShop({ tools: { issue_refund: { run, timeoutMs: 60_000 } } });
+  await played.accept(ticket({ text: 'cancel my order' }));
+  await underWay.promise;
+  const end = (): void => answered.resolve({ status: 'refunded' });
+  return { ...played, id: await played.turnId(), end };
+}
+
+/** The shop with a turn that ended because nobody could tell what became of its refund. */
+export async function unknownRefund() {
+  const played = await playShop({
+    tools: {
+      issue_refund: {
+        run: () => Promise.reject(new Error('connection lost')),
+        verify: {
+          level: 'reread',
+          read: () => Promise.reject(new Error('connection lost')),
+          landed: () => 'landed',
+          attempts: 1,
+        },
+      },
+    },
+  });
+  await played.accept(ticket({ text: 'cancel my order' }));
+  await played.target.arrived('note', 1);
+  const row = (await played.records.ledger('test/c1')).at(-1);
+  return { ...played, id: await played.turnId(), operation: row?.operation ?? '' };
 }

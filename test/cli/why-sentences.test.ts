@@ -8,6 +8,8 @@ import { STOP_REASONS, type TurnEvent } from '../../src/contracts/index.ts';
 import { allCalls } from '../../src/loop/index.ts';
 import * as events from '../support/turn-events.ts';
 
+const NOBODY = { takenBy: null, takenAt: null };
+
 /** A story made of events alone. */
 function storyOf(recorded: readonly TurnEvent[], turn: Partial<TurnStory['turn']> = {}): TurnStory {
   const entries = recorded.map((event) => ({ event }));
@@ -26,7 +28,8 @@ function storyOf(recorded: readonly TurnEvent[], turn: Partial<TurnStory['turn']
       messages: [],
       entries,
       storedReads: [],
-      holder: { owner: 'agent', worker: 'alive', heldUntil: null },
+      request: null,
+      holder: { owner: 'agent', worker: 'alive', heldUntil: null, ...NOBODY },
       ...turn,
     },
     replayed,
@@ -83,7 +86,7 @@ describe('the card of a turn that has not ended', () => {
   });
 
   test('names the last safe point when its worker is gone', () => {
-    const holder = { owner: 'agent', worker: 'lost', heldUntil: null } as const;
+    const holder = { owner: 'agent', worker: 'lost', heldUntil: null, ...NOBODY } as const;
 
     expect(whyCard(storyOf(running, { holder }), 0)).toMatchObject({
       state: 'worker_lost',
@@ -93,7 +96,7 @@ describe('the card of a turn that has not ended', () => {
   });
 
   test('says until when it is held back after it got stuck', () => {
-    const holder = { owner: 'agent', worker: 'none', heldUntil: 60_000 } as const;
+    const holder = { owner: 'agent', worker: 'none', heldUntil: 60_000, ...NOBODY } as const;
 
     expect(whyCard(storyOf(running, { holder }), 0).sentence).toMatch(
       /^Held back until 1970-01-01T00:01:00/,

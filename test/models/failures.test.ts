@@ -117,7 +117,7 @@ describe('an error is looked at once', () => {
     for (const [index, status] of [408, 409, 429, 500, 503].entries()) {
       const server = await startModelServer(() => ({
         ...{ do: 'status', status, body: { error: {} } },
-        headers: { 'x-should-retry': 'true', 'retry-after-ms': '1' },
+        headers: { 'x-should-retry': 'true', 'retry-after-ms': '1200' },
       }));
       onTestFinished(() => server.close());
       const api = index % 2 === 0 ? 'chat' : 'responses';

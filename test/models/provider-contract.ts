@@ -225,7 +225,9 @@ export const CASES: readonly ContractCase[] = [
     'concurrency_limited',
     { waits: true },
   ),
-  turnedAway('an empty account is not taken for a busy minute', 'quota', 'quota_exhausted'),
+  turnedAway('an empty account is not taken for a busy minute', 'quota', 'quota_exhausted', {
+    waits: true,
+  }),
   turnedAway('a wrong key', 'auth', 'authentication_failed'),
   turnedAway('a provider that is busy', 'overloaded', 'overloaded'),
   turnedAway('[S3-35] HTTP 500', 'error', 'server_error'),

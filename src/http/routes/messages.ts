@@ -42,7 +42,7 @@ const idempotencyKey = z.looseObject({
     .describe('Names this hand-over: a repeat under the same key is known, whatever became of it'),
 });
 
-export function addMessages(api: Api, { store, queues, http }: Parts): void {
+export function addMessages(api: Api, { store, queues, http, meter }: Parts): void {
   api.route({
     method: 'POST',
     url: '/v1/messages',
@@ -66,7 +66,10 @@ export function addMessages(api: Api, { store, queues, http }: Parts): void {
         source: sourceFor(keyOf(request).source, source),
         ...(deliveryId === undefined ? {} : { deliveryId }),
       };
-      const accepted = await acceptMessage(store, queues, message, { wakeLater: true }).catch((error: unknown) => {
+      const accepted = await acceptMessage(store, queues, message, {
+        wakeLater: true,
+        meter,
+      }).catch((error: unknown) => {
         throw error instanceof Problem ? error : notStored(error);
       });
       const { kind: status, id, conversationId } = accepted;

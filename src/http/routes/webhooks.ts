@@ -68,21 +68,30 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
           receivedAt: parts.store.clock().now(),
         });
         const { log } = request;
+        const count = (webhook_result: string): void => {
+          const labels = { source: source.name };
+          parts.meter.add('webhook_requests_total', { ...labels, webhook_result });
+          parts.meter.observe('webhook_duration_seconds', labels, reply.elapsedTime / 1_000);
+        };
         if (reception.kind === 'refused') {
+          count(reception.reason);
           log.warn({ source: source.name, reason: reception.reason }, 'delivery refused');
           return say(reply, reception.answer).send('');
         }
         try {
           if (reception.kind === 'unreadable') {
             const { id } = await parts.letters.keep(source.name, reception.why, rawBody);
+            count('invalid');
             log.warn({ source: source.name, letter: id }, 'delivery not understood');
             return await say(reply, reception.answer).send('');
           }
           const { mapped } = reception;
-          const bad = await take(parts, options.webhooks, source, mapped);
+          const { bad, taken, known } = await take(parts, options.webhooks, source, mapped);
+          count(resultOf(bad.length, taken, known));
           for (const why of bad) await parts.letters.keep(source.name, why, rawBody);
           return await say(reply, reception.answer).send(mapped.challenge ?? '');
         } catch (error) {
+          count('unavailable');
           log.error({ source: source.name, err: error }, 'delivery not known to be stored');
           return say(reply, source.adapter.answers.notStored).send('');
         }
@@ -100,27 +109,38 @@ function say(reply: FastifyReply, { status, headers = {} }: Answer): FastifyRepl
  * Does what a delivery says, in its order. Whatever throws leaves the rest undone: the system sends all of it again, and
  * what was done is known then.
  *
- * @returns why messages of it can never be taken
+ * @returns why messages of it can never be taken, and how many were new and how many known
  */
 async function take(
   parts: Parts,
   port: WebhookPort | undefined,
   source: Source,
   mapped: Mapped,
-): Promise<string[]> {
+): Promise<{ bad: string[]; taken: number; known: number }> {
   const { changes, takeovers, accept } = await withoutOurs(port, source, mapped);
   for (const change of changes) await changed(parts, port, source, change);
   for (const said of takeovers) await takenOver(parts, source, said);
   const bad: string[] = [];
+  let [taken, known] = [0, 0];
   for (const message of accept) {
     try {
-      await acceptMessage(parts.store, parts.queues, message, { wakeLater: true });
+      const options = { wakeLater: true, meter: parts.meter };
+      const { kind } = await acceptMessage(parts.store, parts.queues, message, options);
+      if (kind === 'accepted') taken += 1;
+      else known += 1;
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       bad.push(error.message);
     }
   }
-  return bad;
+  return { bad, taken, known };
+}
+
+/** One request may hold several messages: the most important thing about them counts. */
+function resultOf(bad: number, taken: number, known: number): string {
+  if (bad > 0) return 'invalid';
+  if (taken > 0) return 'accepted';
+  return known > 0 ? 'duplicate' : 'ignored';
 }
 
 async function withoutOurs(

@@ -1,6 +1,6 @@
 import { InvalidInputError, ticketMessageSchema } from '../../contracts/index.ts';
 import type { Adapter } from './adapter.ts';
-import type { Http } from './resolve.ts';
+import type { SourceApi } from './api.ts';
 import { ADAPTERS, isSourceType, type SourceType } from './registry.ts';
 import type { SourceSettings } from './sort.ts';
 
@@ -16,15 +16,20 @@ export type SourceOptions = {
   ownAddresses?: readonly string[];
   /** Channels, as messages name them, on which the system lets only signed-in people write. Default: none. */
   signedInChannels?: readonly string[];
-  /** Reads from the system, to fill in what its deliveries leave out. Without it such messages are answered as they came. */
-  api?: Http;
+  /**
+   * Reads from the system, to fill in what its deliveries leave out and to look for those that never arrived. Without it
+   * messages are answered as they came, and what a system sends but once is lost while we are away. Its root: the address of
+   * Zendesk or Zammad; `…/api/v1/accounts/<id>` of Chatwoot; `https://api.intercom.io`, `https://api2.frontapp.com` or
+   * `https://api.github.com/repos/<owner>/<name>`.
+   */
+  api?: SourceApi;
 };
 
 export type Source = SourceSettings & {
   type: SourceType;
   secrets: readonly string[];
   adapter: Adapter;
-  api?: Http;
+  api?: SourceApi;
 };
 
 /** With it Zendesk's own test button signs; everybody knows it. */

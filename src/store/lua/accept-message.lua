@@ -25,6 +25,11 @@ local cases = redis.call('LLEN', key('cases', conversation))
 -- An earlier due time of the conversation stands.
 redis.call('ZADD', key('due'), 'NX', now + KEEP.slackMs, conversation)
 local turn = redis.call('HGET', key('conv', conversation), 'turn')
+local taken = turn and redis.call('HMGET', key('turn', turn), 'messages', 'given')
+-- The messages of a case do not lie in the mailbox.
+if turn and waiting > (taken[2] and 0 or tonumber(taken[1] or 1)) then
+  redis.call('ZADD', key('behind'), 'NX', string.format('%.0f', now), conversation)
+end
 local park = turn and redis.call('HMGET', key('turn', turn), 'supersede', 'parkDueAt')
 if not park or park[1] ~= '1' or park[2] == '' then return { 'accepted', waiting, '', cases } end
 -- Only who wrote the message that is being answered can call it off.

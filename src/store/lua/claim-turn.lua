@@ -70,6 +70,7 @@ redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
 local head = redis.call('HGETALL', key('turn', turn))
 local fields = {}
 for index = 1, #head, 2 do fields[head[index]] = head[index + 1] end
+if fields.parkKind then redis.call('ZREM', key('parked', fields.parkKind), conversation) end
 if stuck >= stuckLimit or lost >= lostLimit then
   head[#head + 1] = 'poisoned'
   head[#head + 1] = '1'

@@ -78,6 +78,7 @@ local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', outbox)
 if waiting > 0 and claimer and not burst_until(conversation, owner, claimer.burstMs or 0, now) then
   return { 'committed', waiting, unsettled, open_turn(conversation, claimer, epoch + 1, owner, now) }
 end
+redis.call('ZREM', key('behind'), conversation)
 -- A case that waits goes on in the same job, but in a claim of its own.
 if waiting == 0 then waiting = redis.call('LLEN', key('cases', conversation)) end
 if waiting > 0 then

@@ -22,6 +22,7 @@ local decided = status and status ~= 'pending'
 redis.call('HSET', key('turn', turn), 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt,
   'woken', decided and '1' or '', 'approval', approval,
   'supersede', redis.call('HEXISTS', key('turn', turn), 'given') == 1 and '' or ARGV[12])
+redis.call('ZADD', key('parked', park.kind), string.format('%.0f', now), conversation)
 if approval ~= '' and not status then
   redis.call('HSET', key('approval', approval), 'request', ARGV[9], 'status', 'pending', 'expiresAt', dueAt,
     'conversation', conversation, 'turn', turn)

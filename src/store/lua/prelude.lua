@@ -39,6 +39,11 @@ local function move(moves, now)
     local status = redis.call('HGET', row, 'status')
     if status and status ~= 'verified' then
       redis.call('HSET', row, 'status', change.status)
+      if change.status == 'unknown' then
+        redis.call('ZADD', key('unknown'), 'NX', string.format('%.0f', now), change.operation)
+      else
+        redis.call('ZREM', key('unknown'), change.operation)
+      end
       if change.outcome then redis.call('HSET', row, 'outcome', change.outcome) end
       if change.status == 'verified' then
         redis.call('HSET', row, 'verifiedAt', now)
@@ -195,6 +200,16 @@ local function open_case(conversation, claimer, epoch, now)
   end
 end
 
+-- Notes since when a message waits behind the open turn of a conversation; `taken`: messages that are not behind it.
+local function note_behind(conversation, taken)
+  local behind = redis.call('LINDEX', key('mail', conversation), taken)
+  if behind then
+    redis.call('ZADD', key('behind'), string.match(behind, '"acceptedAt":(%d+)}$') or 0, conversation)
+  else
+    redis.call('ZREM', key('behind'), conversation)
+  end
+end
+
 -- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does, but
 -- without what the conversation remembers.
 local function open_turn(conversation, claimer, epoch, owner, now)
@@ -205,6 +220,7 @@ local function open_turn(conversation, claimer, epoch, owner, now)
   local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn, 'stuck', 0, 'lost', 0, 'heldUntil', '' })
   redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', count,
     'job', claimer.job)
+  note_behind(conversation, count)
   redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
   local head = state[2] and { 'account', state[2] } or {}
   tell_limits(head)

@@ -15,5 +15,6 @@ end
 redis.call('HSET', row, 'status', verdict, 'settledBy', ARGV[3], 'evidence', ARGV[4],
   verdict == 'verified' and 'verifiedAt' or 'settledAt', now)
 redis.call('PEXPIRE', row, KEEP.ledgerMs)
+redis.call('ZREM', key('unknown'), ARGV[1])
 deliver(conversation, { cjson.decode(ARGV[6]) }, now)
 return { 'settled', verdict, conversation, turn }

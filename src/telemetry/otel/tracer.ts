@@ -147,11 +147,12 @@ export class Tracer {
 
 /** Starts a tracer that sends to an OTLP receiver. The libraries are loaded here and nowhere else. */
 export async function startTracer(options: TracerOptions): Promise<Tracer> {
-  const [{ OTLPTraceExporter }, { BatchSpanProcessor }, { resourceFromAttributes }] =
+  const [{ OTLPTraceExporter }, { BatchSpanProcessor }, { resourceFromAttributes }, { NodeSDK }] =
     await Promise.all([
       import('@opentelemetry/exporter-trace-otlp-proto'),
       import('@opentelemetry/sdk-trace'),
       import('@opentelemetry/resources'),
+      import('@opentelemetry/sdk-node'),
     ]);
   const url = `${options.endpoint.replace(/\/+$/, '')}/v1/traces`;
   const exporter = forgiving(new OTLPTraceExporter({ url, timeoutMillis: 5_000 }), options.meter);
@@ -160,6 +161,12 @@ export async function startTracer(options: TracerOptions): Promise<Tracer> {
     'service.name': 'turnkeeper',
     'service.version': options.version,
   });
+  // Spans that tools or libraries of an agent make go the same way as those of the turns.
+  const sdk = new NodeSDK({
+    ...{ resource, spanProcessors: [processor], autoDetectResources: false },
+    ...{ metricReaders: [], logRecordProcessors: [], instrumentations: [] },
+  });
+  sdk.start();
   return new Tracer({ processor, resource }, options);
 }
 

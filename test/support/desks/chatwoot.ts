@@ -4,6 +4,7 @@ import { chatwootTarget } from '../../../src/targets/index.ts';
 import type { FakeMessage, FakeTicket, Hand } from './book.ts';
 import { signature } from './signing.ts';
 import {
+  changedSince,
   CUSTOMER_MAIL,
   iso,
   notFound,
@@ -22,6 +23,7 @@ const USER_ID = 7;
 const HUMAN_ID = 2;
 const TOKEN = 'chatwoot-api-token';
 const PAGE = 20;
+const CONVERSATION_PAGE = 25;
 
 const newMessage = z.object({
   content: z.string(),
@@ -62,6 +64,8 @@ function attributesOf({ extra }: FakeMessage): unknown {
 
 function messageView(message: FakeMessage): object {
   const { id, name, type } = SENDERS[message.by];
+  const sender =
+    message.by === 'customer' ? { id, name, type, email: CUSTOMER_MAIL } : { id, name, type };
   return {
     id: message.id,
     content: message.text,
@@ -78,7 +82,7 @@ function messageView(message: FakeMessage): object {
     content_attributes: attributesOf(message),
     sender_type: SENDER_TYPES[message.by],
     sender_id: id,
-    sender: { id, name, type },
+    sender,
   };
 }
 
@@ -109,6 +113,7 @@ function conversationView(ticket: FakeTicket): object {
         assigned === undefined ? null : { id: assigned === 'us' ? USER_ID : HUMAN_ID, name: 'A' },
       assignee_type: assigned === undefined ? null : 'User',
       team: null,
+      channel: 'Channel::WebWidget',
       hmac_verified: false,
     },
     status: ticket.status,
@@ -188,6 +193,20 @@ export const chatwoot: Vendor = {
   routes: [
     {
       method: 'GET',
+      path: /^\/api\/v1\/accounts\/1\/conversations$/,
+      effect: 'read',
+      handle: (call) => {
+        const from = (Number(call.query.get('page') ?? 1) - 1) * CONVERSATION_PAGE;
+        const wanted = call.query.get('status') ?? 'open';
+        const all = changedSince(call, 0).filter(
+          ({ status, messages }) => (wanted === 'all' || status === wanted) && messages.length > 0,
+        );
+        const payload = all.slice(from, from + CONVERSATION_PAGE).map(conversationView);
+        return { status: 200, body: { data: { meta: { all_count: all.length }, payload } } };
+      },
+    },
+    {
+      method: 'GET',
       path: /^\/api\/v1\/accounts\/1\/conversations\/(\d+)$/,
       effect: 'read',
       handle: onConversation((ticket) => ({ status: 200, body: conversationView(ticket) })),
@@ -255,5 +274,10 @@ export const chatwoot: Vendor = {
       botId: BOT_ID,
       development: true,
     }),
+  api: (url) => ({
+    url: `${url}/api/v1/accounts/${ACCOUNT.id}`,
+    headers: { api_access_token: TOKEN },
+    development: true,
+  }),
   reference: (message) => (attributesOf(message) as Record<string, string>)['turnkeeper_reference'],
 };

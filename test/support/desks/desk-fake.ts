@@ -9,6 +9,7 @@
  *
  * - `desk.target()` is our client, set up for this desk; `desk.secret` signs its events, in which we are one of
  *   `desk.ownAuthors`.
+ * - `httpApi(desk.api())` is how a source reads from it again, also what an event never brought.
  * - What our client posts comes back as an event too, as the desk would echo it: also notes, also twice.
  * - Events are retried as the system documents it, `hooks.paceMs` milliseconds for each second between two tries.
  *   What was given up on is counted in `hooks.lost`, and goes out again with `hooks.redeliverLost()`.
@@ -20,6 +21,7 @@
  * - Everything random comes from `hooks.seed`.
  */
 import type { DeliveryTarget } from '../../../src/contracts/index.ts';
+import type { HttpApiOptions } from '../../../src/producers/ingress/index.ts';
 import { serveApi, type ApiLogEntry, type Fault, type FaultChooser } from './api-server.ts';
 import { Book, type FakeMessage, type FakeTicket, type Life } from './book.ts';
 import { chatwoot } from './chatwoot.ts';
@@ -40,6 +42,11 @@ export type DeskFakeOptions = {
   faults?: FaultChooser;
 };
 
+/** Our client for a desk that another process runs. */
+export function targetOf(kind: DeskKind, url: string): DeliveryTarget {
+  return VENDORS[kind].target(url);
+}
+
 /** A message as it is seen in the desk. */
 export type Posted = { id: string; text: string; reference: string | undefined };
 
@@ -53,6 +60,7 @@ export type DeskFake = {
   hooks: Hooks;
   calls: readonly ApiLogEntry[];
   target(): DeliveryTarget;
+  api(): HttpApiOptions;
   /** A ticket nobody wrote in yet. Answers its id. */
   openTicket(): string;
   /** The customer writes. Answers the message's id. */
@@ -130,6 +138,7 @@ export async function startDeskFake(
     hooks,
     calls,
     target: () => vendor.target(api.url),
+    api: () => vendor.api(api.url),
     openTicket: () => String(book.open().id),
     say: (externalId, text) => write('customer', externalId, text, true),
     sayAsHuman: (externalId, text, open = true) => write('human', externalId, text, open),

@@ -3,6 +3,7 @@ import { intercomTarget } from '../../../src/targets/index.ts';
 import type { FakeMessage, FakeTicket, Hand } from './book.ts';
 import { signature } from './signing.ts';
 import {
+  changedSince,
   CUSTOMER_MAIL,
   notFound,
   seconds,
@@ -24,6 +25,10 @@ const newPart = z.object({
   body: z.string(),
 });
 const newState = z.object({ ...asAdmin, message_type: z.enum(['open', 'close']) });
+const newSearch = z.object({
+  query: z.object({ field: z.literal('updated_at'), operator: z.literal('>'), value: z.number() }),
+  pagination: z.object({ per_page: z.number(), starting_after: z.string().optional() }),
+});
 const newTag = z.object({ id: z.string(), admin_id: z.literal(OURS) });
 
 const AUTHORS: Record<Hand, { type: string; id: string; name: string; email: string }> = {
@@ -66,8 +71,8 @@ function conversationView(
   ticket: FakeTicket,
   messages: readonly FakeMessage[],
   plain = false,
-): object {
-  const { id, name, type, email } = AUTHORS.customer;
+): Record<string, unknown> {
+  const { id } = AUTHORS.customer;
   const assignees = { us: Number(OURS), human: Number(AUTHORS.human.id), nobody: null };
   return {
     type: 'conversation',
@@ -86,11 +91,12 @@ function conversationView(
     tags: { type: 'tag.list', tags: ticket.tags.map((tag) => ({ type: 'tag', id: tag })) },
     source: {
       type: 'conversation',
+      // What everybody is greeted with; the customer's own messages are parts.
       id: '403918356',
-      delivered_as: 'customer_initiated',
+      delivered_as: 'automated',
       subject: '',
       body: '<p>Hello</p>',
-      author: { type, id, name, email },
+      author: { type: AUTHORS.us.type, id: '1', name: 'Workflow', email: null },
       attachments: [],
       url: 'https://shop.example.com/orders',
       redacted: false,
@@ -124,6 +130,20 @@ function onConversation(act: (ticket: FakeTicket, call: ApiCall) => ApiAnswer) {
 function answerWith(ticket: FakeTicket, plain = false): ApiAnswer {
   const body = conversationView(ticket, ticket.messages.slice(-MAX_PARTS), plain);
   return { status: 200, body };
+}
+
+/** Conversations without their parts, as a search gives them. */
+function search(call: ApiCall): ApiAnswer {
+  const { query, pagination } = newSearch.parse(call.body);
+  const all = changedSince(call, (query.value + 1) * 1_000);
+  const from = Number(pagination.starting_after ?? 0);
+  const to = from + pagination.per_page;
+  const next = to < all.length ? { page: 2, starting_after: String(to) } : null;
+  const conversations = all.slice(from, to).map((ticket) => {
+    const { conversation_parts: _, ...rest } = conversationView(ticket, []);
+    return rest;
+  });
+  return { status: 200, body: { type: 'conversation.list', conversations, pages: { next } } };
 }
 
 function reply(ticket: FakeTicket, { book, body, posted }: ApiCall): ApiAnswer {
@@ -186,6 +206,12 @@ export const intercom: Vendor = {
     },
     {
       method: 'POST',
+      path: /^\/conversations\/search$/,
+      effect: 'read',
+      handle: search,
+    },
+    {
+      method: 'POST',
       path: /^\/conversations\/(\d+)\/reply$/,
       effect: 'write',
       handle: onConversation(reply),
@@ -226,5 +252,6 @@ export const intercom: Vendor = {
   hookTimeoutMs: 5_000,
   retryAfter: (attempt) => (attempt < 2 ? 60_000 : undefined),
   target: (url) => intercomTarget({ url, adminId: OURS, accessToken: TOKEN, development: true }),
+  api: (url) => ({ url, headers: { authorization: `Bearer ${TOKEN}` }, development: true }),
   reference: ({ text }) => /Ref\. [0-9a-f]{12}/.exec(text)?.[0],
 };

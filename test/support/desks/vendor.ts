@@ -1,4 +1,5 @@
 import type { DeliveryTarget } from '../../../src/contracts/index.ts';
+import type { HttpApiOptions } from '../../../src/producers/ingress/index.ts';
 import type { Book, FakeMessage, FakeTicket, Life } from './book.ts';
 
 export type ApiAnswer = { status: number; body: unknown };
@@ -52,6 +53,8 @@ export type Vendor = {
   retryAfter(attempt: number, answer: HookAnswer): number | undefined;
   /** Our client, pointed at the fake. */
   target(url: string): DeliveryTarget;
+  /** How a source reads from the fake. */
+  api(url: string): HttpApiOptions;
   reference(message: FakeMessage): string | undefined;
 };
 
@@ -74,4 +77,11 @@ export function notFound(body: unknown = { error: 'not found' }): ApiAnswer {
 export function ticketOf({ book, params }: ApiCall): FakeTicket | undefined {
   const ticket = book.tickets.get(Number(params[0]));
   return ticket?.life === 'deleted' ? undefined : ticket;
+}
+
+/** The tickets that changed since a moment, in milliseconds, the newest change first. */
+export function changedSince({ book }: ApiCall, since: number): FakeTicket[] {
+  return [...book.tickets.values()]
+    .filter(({ updatedAt, life }) => updatedAt >= since && life !== 'deleted')
+    .toSorted((one, other) => other.updatedAt - one.updatedAt);
 }

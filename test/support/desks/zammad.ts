@@ -4,6 +4,7 @@ import { zammadTarget } from '../../../src/targets/index.ts';
 import type { FakeMessage, FakeTicket, Hand } from './book.ts';
 import { signature } from './signing.ts';
 import {
+  changedSince,
   CUSTOMER_MAIL,
   iso,
   notFound,
@@ -176,6 +177,26 @@ export const zammad: Vendor = {
   routes: [
     {
       method: 'GET',
+      path: /^\/api\/v1\/tickets\/search$/,
+      effect: 'read',
+      handle: (call) => {
+        const { query } = call;
+        if (query.get('condition[ticket.updated_at][operator]') !== 'after (absolute)') {
+          return { status: 422, body: { error: 'Invalid condition' } };
+        }
+        const since = Date.parse(query.get('condition[ticket.updated_at][value]') ?? '');
+        const size = Number(query.get('per_page') ?? 50);
+        const from = (Number(query.get('page') ?? 1) - 1) * size;
+        return {
+          status: 200,
+          body: changedSince(call, since)
+            .slice(from, from + size)
+            .map(ticketView),
+        };
+      },
+    },
+    {
+      method: 'GET',
       path: /^\/api\/v1\/tickets\/(\d+)$/,
       effect: 'read',
       handle: onTicket((ticket) => ({ status: 200, body: ticketView(ticket) })),
@@ -184,7 +205,13 @@ export const zammad: Vendor = {
       method: 'GET',
       path: /^\/api\/v1\/ticket_articles\/by_ticket\/(\d+)$/,
       effect: 'read',
-      handle: onTicket(({ messages }) => ({ status: 200, body: messages.map(articleView) })),
+      handle: onTicket(({ messages }, { query }) => ({
+        status: 200,
+        body: messages.map((message) => ({
+          ...articleView(message),
+          ...(query.get('expand') === 'true' ? { created_by: PEOPLE[message.by].email } : {}),
+        })),
+      })),
     },
     {
       method: 'GET',
@@ -266,6 +293,11 @@ export const zammad: Vendor = {
   hookTimeoutMs: 30_000,
   retryAfter: (attempt) => (attempt < 5 ? attempt * 10_000 : undefined),
   target: (url) => zammadTarget({ url, userId: PEOPLE.us.id, token: TOKEN, development: true }),
+  api: (url) => ({
+    url,
+    headers: { authorization: `Token token=${TOKEN}` },
+    development: true,
+  }),
   reference: ({ extra }) => {
     const preferences = extra['preferences'] as Record<string, string> | undefined;
     return preferences?.['turnkeeper_reference'];

@@ -3,6 +3,7 @@ import { zendeskTarget } from '../../../src/targets/index.ts';
 import type { FakeMessage, FakeTicket, Hand } from './book.ts';
 import { signature } from './signing.ts';
 import {
+  changedSince,
   iso,
   notFound,
   ticketOf,
@@ -19,6 +20,8 @@ const PEOPLE: Record<Hand, { id: number; name: string; role: string }> = {
   human: { id: 8_447_388_090_777, name: 'Jo Miller', role: 'agent' },
 };
 const ACCOUNT = 21_825_834;
+const MINUTE_MS = 60_000;
+const EXPORT_PAGE = 1_000;
 const MERGED_TAG = 'closed_by_merge';
 const EMAIL = 'bot@support.example.com';
 const TOKEN = 'zendesk-api-token';
@@ -94,6 +97,56 @@ function listAudits(call: ApiCall): ApiAnswer {
     body: {
       audits: all.slice(from, from + size).map(auditView),
       users: Object.values(PEOPLE),
+      meta: { has_more: from + size < all.length, after_cursor: String(from + size) },
+    },
+  };
+}
+
+/** The real one also leaves out what changed within the last minute, for which no test waits. */
+function listChanges(call: ApiCall): ApiAnswer {
+  const start = call.query.get('start_time');
+  const [since, from] = start === null ? cursorOf(call) : [Number(start) * 1_000, 0];
+  if (start !== null && since > Date.now() - MINUTE_MS) {
+    return { status: 422, body: { error: 'InvalidValue', description: 'Too recent start_time' } };
+  }
+  const all = changedSince(call, since).toReversed();
+  const tickets = all.slice(from, from + EXPORT_PAGE);
+  const to = from + tickets.length;
+  return {
+    status: 200,
+    body: {
+      tickets: tickets.map((ticket) => ({ ...ticketView(ticket), via: { channel: 'web' } })),
+      after_cursor: Buffer.from(JSON.stringify([since, to])).toString('base64'),
+      end_of_stream: to >= all.length,
+    },
+  };
+}
+
+function cursorOf({ query }: ApiCall): [since: number, from: number] {
+  const cursor = Buffer.from(query.get('cursor') ?? '', 'base64').toString('utf8');
+  return z.tuple([z.number(), z.number()]).parse(JSON.parse(cursor));
+}
+
+function listComments(call: ApiCall): ApiAnswer {
+  const ticket = ticketOf(call);
+  if (ticket === undefined) return notFound({ error: 'RecordNotFound' });
+  const size = Math.min(100, Number(call.query.get('page[size]') ?? 100));
+  const from = Number(call.query.get('page[after]') ?? 0);
+  const newestFirst = call.query.get('sort') === '-created_at';
+  const all = newestFirst ? ticket.messages.toReversed() : ticket.messages;
+  return {
+    status: 200,
+    body: {
+      comments: all.slice(from, from + size).map((message) => ({
+        id: message.id,
+        author_id: PEOPLE[message.by].id,
+        plain_body: message.text,
+        html_body: `<div>${message.text}</div>`,
+        public: message.public,
+        created_at: stamp(message.at),
+        attachments: [],
+      })),
+      users: Object.values(PEOPLE).map((person) => ({ ...person, email: null })),
       meta: { has_more: from + size < all.length, after_cursor: String(from + size) },
     },
   };
@@ -188,6 +241,18 @@ export const zendesk: Vendor = {
   routes: [
     {
       method: 'GET',
+      path: /^\/api\/v2\/incremental\/tickets\/cursor\.json$/,
+      effect: 'read',
+      handle: listChanges,
+    },
+    {
+      method: 'GET',
+      path: /^\/api\/v2\/tickets\/(\d+)\/comments\.json$/,
+      effect: 'read',
+      handle: listComments,
+    },
+    {
+      method: 'GET',
       path: /^\/api\/v2\/tickets\/(\d+)\.json$/,
       effect: 'read',
       handle: (call) => {
@@ -241,5 +306,12 @@ export const zendesk: Vendor = {
   },
   target: (url) =>
     zendeskTarget({ url, userId: OURS, email: EMAIL, apiToken: TOKEN, development: true }),
+  api: (url) => ({
+    url,
+    headers: {
+      authorization: `Basic ${Buffer.from(`${EMAIL}/token:${TOKEN}`).toString('base64')}`,
+    },
+    development: true,
+  }),
   reference: ({ extra }) => extra['turnkeeper_reference'] as string | undefined,
 };
