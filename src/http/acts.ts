@@ -11,6 +11,8 @@ const CONFLICTS: Readonly<Record<string, string>> = {
   ended: 'the turn has ended already; nothing was stopped',
   in_flight: 'the turn of this effect is not over and may still find out by itself',
   stale: 'it has moved on since; look again',
+  refused: 'it is in a state in which that cannot be done; look again',
+  changed: 'what is stored is not what was planned; plan again',
 };
 
 /** @throws Problem when the act found nothing, or came too late */
