@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { OrderApi } from '../../examples/technova/agent/order-api.ts';
 import type { Denial, Facts, Requester, ToolContract } from '../../src/contracts/index.ts';
 import { defineTool } from '../../src/tools/index.ts';
+import { PARTS } from './load.ts';
 
 const orderSchema = z.object({
   id: z.string(),
@@ -53,6 +54,12 @@ function getOrder(api: OrderApi, timeoutMs: number): ToolContract {
   });
 }
 
+/** What a customer of the crash test gets back: a fixed part of what was read. */
+function onePart({ orderId: id }: Readonly<Record<string, unknown>>, facts: Facts): number[] {
+  const order = orderSchema.safeParse(facts[`order:${String(id)}`]?.data);
+  return order.success ? [order.data.total / PARTS] : [];
+}
+
 function cancelOrder(api: OrderApi, timeoutMs: number): ToolContract {
   return defineTool({
     name: 'cancel_order',
@@ -98,7 +105,7 @@ function refund(api: OrderApi, timeoutMs: number): ToolContract {
     effect: 'write',
     reversible: false,
     resource: (args) => [`order:${args.orderId}/refund`],
-    provenance: { orderId: 'customer', amount: { field: ['total'] }, reason: 'customer' },
+    provenance: { orderId: 'customer', amount: { of: onePart }, reason: 'customer' },
     failureModes: ['error_status', 'raises', 'times_out'],
     timeoutMs,
     idempotency: { scope: 'intent', occurrence: null, enforcesValidity: true },
