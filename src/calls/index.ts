@@ -1,2 +1,2 @@
 export { modelClient } from './model-client.ts';
-export { GRACE_MS, within, type CallEnd } from './outside-call.ts';
+export { within, type CallEnd } from './outside-call.ts';

@@ -7,7 +7,7 @@ export type CallEnd<T> =
   | { kind: 'cut'; by: 'timeout' | 'silence' | 'stop'; abandoned: boolean };
 
 /** How long a call that was told to end may take to do so. Milliseconds. */
-export const GRACE_MS = 1_000;
+const GRACE_MS = 1_000;
 
 /**
  * Waits for a call no longer than its limits allow: its time, its silence, or the turn being stopped. Then the call is

@@ -98,13 +98,14 @@ export class Operator {
     const reason =
       into === undefined ? `the ticket was ${change}` : `the ticket was ${change} into ${into}`;
     const waiting = into === undefined ? [] : await this.#records.notBegun(conversationId);
-    await this.takeOver(conversationId, { by: 'ticketing system', reason });
+    // A repeat of the whole is known by their ids, so they go first: nothing is lost if this process ends in between.
     for (const message of waiting) {
       await acceptMessage(this.#store, this.#queues, {
         ...message,
         ...{ source: sourceOf(into ?? ''), conversationId: externalIdOf(into ?? '') },
       });
     }
+    await this.takeOver(conversationId, { by: 'ticketing system', reason });
   }
 
   /** Decides an approval, once; who comes second is told who was first. @throws InvalidInputError */

@@ -16,6 +16,7 @@ import {
 } from '../contracts/index.ts';
 import { fold, type HistoryEntry, type Signal, type TurnState } from '../loop/index.ts';
 import { hash, parkOf, readApproval, readEvents } from './claimed-turn.ts';
+import { externalIdOf } from './conversation-id.ts';
 import { decodeEvent } from './event-codec.ts';
 import { key, laneTag } from './keys.ts';
 import type { Store } from './store.ts';
@@ -236,6 +237,13 @@ export class Records {
     return firsts.flat().toSorted((a, b) => a.dueAt - b.dueAt)[0];
   }
 
+  /** The source's own name of a thread. */
+  async externalId(conversationId: string): Promise<string> {
+    const tag = this.#store.tagOf(conversationId);
+    const kept = await this.#store.redis.hget(key(tag, 'conv', conversationId), 'external');
+    return kept ?? externalIdOf(conversationId);
+  }
+
   /** Messages of a conversation that no turn has taken yet. */
   async notBegun(conversationId: string): Promise<AcceptedMessage[]> {
     const { redis } = this.#store;
@@ -250,11 +258,10 @@ export class Records {
   async posted(conversationId: string): Promise<{ ids: Set<string>; sending: boolean }> {
     const { redis } = this.#store;
     const tag = this.#store.tagOf(conversationId);
-    const [ids, first] = await Promise.all([
-      redis.smembers(key(tag, 'posted', conversationId)),
-      redis.lindex(key(tag, 'outbox', conversationId), 0),
-    ]);
+    // The ids last: what is settled meanwhile is among them.
+    const first = await redis.lindex(key(tag, 'outbox', conversationId), 0);
     const status = first === null ? null : await redis.hget(key(tag, 'delivery', first), 'status');
+    const ids = await redis.smembers(key(tag, 'posted', conversationId));
     return { ids: new Set(ids), sending: status === 'sending' };
   }
 

@@ -5,7 +5,7 @@ import type { Agent } from '../config/index.ts';
 import type { AcceptedMessage, TicketMessage } from '../contracts/index.ts';
 import type { ClaimedTurn } from '../loop/index.ts';
 import { resolveMessage, type Resolved } from '../producers/ingress/index.ts';
-import { externalIdOf, sourceOf, type Store } from '../store/index.ts';
+import { Records, sourceOf, type Store } from '../store/index.ts';
 
 type ResolveOptions = { store: Store; agent: Agent; logger: Logger };
 
@@ -64,7 +64,7 @@ async function one(
 async function look(
   conversationId: string,
   message: AcceptedMessage,
-  { agent }: ResolveOptions,
+  { agent, store }: ResolveOptions,
 ): Promise<Resolved | undefined> {
   const name = sourceOf(conversationId);
   const source = agent.sources.find((candidate) => candidate.name === name);
@@ -74,7 +74,7 @@ async function look(
   const asked: TicketMessage = {
     ...rest,
     source: name,
-    conversationId: externalIdOf(conversationId),
+    conversationId: await new Records(store).externalId(conversationId),
   };
   for (const waitMs of [0, ...WAITS_MS]) {
     await pause(waitMs);

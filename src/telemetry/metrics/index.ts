@@ -13,7 +13,6 @@ export { closedValues, LABELS, mostValues, OTHER, type LabelName } from './label
 export { noMeter, type Meter } from './meter.ts';
 export { watchProcess, type ProcessMetricsOptions } from './process-metrics.ts';
 export {
-  combinations,
   mostSeries,
   PrometheusMeter,
   type PrometheusMeterOptions,
@@ -28,4 +27,4 @@ export {
   type SharedStateReader,
   type Standing,
 } from './shared-gauges.ts';
-export { sourceOf, TurnMetrics, type TurnMetricsOptions } from './turn-metrics.ts';
+export { TurnMetrics, type TurnMetricsOptions } from './turn-metrics.ts';
