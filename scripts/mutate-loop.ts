@@ -27,10 +27,9 @@ const TESTS = [
   ...['decide', 'transitions', 'accounts', 'check', 'identity', 'finish', 'view', 'conflicts'],
   ...['provenance', 'repetition', 'rounds', 'risk', 'budgets'],
 ].map((name) => `test/loop/${name}.test.ts`);
-const SLOW_TESTS = [
-  ...['approval', 'control-plane', 'toy-agent', 'attack', 'cancel', 'takeover', 'turn'],
-  ...['risk', 'three-layers', 'supersede', 'recovery'],
-].map((name) => `test/workers/${name}.test.ts`);
+const SLOW_TESTS = ['approval', 'control-plane', 'toy-agent', 'supersede', 'three-layers'].map(
+  (name) => `test/workers/${name}.test.ts`,
+);
 const LAST_TESTS = ['test/loop/no-double-effect.test.ts', 'test/loop/budget-property.test.ts'];
 
 type Judged = Mutant & { foundBy: string | null };

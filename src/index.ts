@@ -61,7 +61,15 @@ export {
   type ProviderModel,
   type ProviderSettings,
 } from './models/index.ts';
-export type { Source, SourceOptions, SourceType } from './producers/ingress/index.ts';
+export {
+  httpApi,
+  SourceApiError,
+  type HttpApiOptions,
+  type Source,
+  type SourceApi,
+  type SourceOptions,
+  type SourceType,
+} from './producers/ingress/index.ts';
 export {
   chatwootTarget,
   intercomTarget,

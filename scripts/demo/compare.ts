@@ -6,6 +6,7 @@ import type { World } from '../../examples/technova/order-service/world.ts';
 import { Records, type TurnRecord } from '../../src/store/records.ts';
 import { createTurnkeeper } from '../../src/turnkeeper.ts';
 import type { Household, Service } from './household.ts';
+import { localModel } from './local-model.ts';
 import { PLAY } from './play-settings.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -37,6 +38,7 @@ export async function compare(
   house: Household,
   world: World,
   scenario: Scenario,
+  model?: Service,
 ): Promise<Comparison> {
   const { orderId } = scenario;
   const order = world.orders.find(({ id }) => id === orderId);
@@ -57,7 +59,7 @@ export async function compare(
   };
   const [naive, safe, naiveGuarded] = await Promise.all([
     run('naive shop', 'off', naively),
-    run('safe shop', 'off', (shop) => safely(house, shop, scenario)),
+    run('safe shop', 'off', (shop) => safely(house, { shop, scenario, model })),
     run('guarded shop', 'on', naively),
   ]);
   return { naive, safe, naiveGuarded };
@@ -93,9 +95,20 @@ export function contradictions({
 }
 
 /** The same wish through Turnkeeper, with a worker in this process and a store of its own. */
-async function safely(house: Household, shop: Service, { ticket }: Scenario) {
+async function safely(
+  house: Household,
+  {
+    shop,
+    scenario: { ticket },
+    model,
+  }: { shop: Service; scenario: Scenario; model: Service | undefined },
+) {
   const [{ url }, desk] = await Promise.all([house.redis(), house.ticketDesk('comparison desk')]);
-  const agent = technovaAgent({ orderServiceUrl: shop.client.url, ticketDeskUrl: desk.client.url });
+  const agent = technovaAgent({
+    orderServiceUrl: shop.client.url,
+    ticketDeskUrl: desk.client.url,
+    ...localModel(model?.client.url),
+  });
   const turnkeeper = await createTurnkeeper({ agent, redisUrl: url, prefix: 'compared', ...PLAY });
   house.closesWith(() => turnkeeper.close());
   const records = new Records(turnkeeper.store);

@@ -52,9 +52,15 @@ export class Household {
     return this.#service(name, 'ticket-desk', { SEED_FILE: '' });
   }
 
+  /** The model as a server that speaks the OpenAI API. */
+  async model(name: string): Promise<Service> {
+    const { url, pid } = await this.#launch(this.#services, name, scriptFile('./model.ts'), {});
+    return { name, pid, client: new ServiceClient(url) };
+  }
+
   async worker(
     name: string,
-    at: { redis: RunningRedis; shop: Service; desk: Service },
+    at: { redis: RunningRedis; shop: Service; desk: Service; model?: Service },
   ): Promise<WorkerProcess> {
     mkdirSync(this.logs, { recursive: true });
     const log = join(this.logs, `${name}.log`);
@@ -67,6 +73,7 @@ export class Household {
       ORDER_SERVICE_URL: at.shop.client.url,
       TICKET_DESK_URL: at.desk.client.url,
       WORKER_LOG: log,
+      MODEL_URL: at.model?.client.url ?? '',
     });
     return { name, pid, workerId, kill: async () => void (await stop('SIGKILL')) };
   }

@@ -5,6 +5,7 @@ import { traceOf, type Trace } from '../../src/cli/trace.ts';
 import { count, iso } from '../../src/cli/wording.ts';
 import { compare, contradictions, type Comparison } from './compare.ts';
 import type { Household } from './household.ts';
+import type { DemoOptions } from './options.ts';
 import { Play } from './play.ts';
 import { pullThePlug, recoveryFrom, type Recovery } from './plug.ts';
 import { step, type Progress } from './progress.ts';
@@ -52,6 +53,7 @@ export type Cast = {
   tickets: readonly Ticket[];
   world: World;
   scenario: Scenario;
+  model: DemoOptions['model'];
   killWorker: boolean;
   /** Everything stays up: commands may name this Redis. */
   keep: boolean;
@@ -69,7 +71,7 @@ export async function performDemo(
   const { tickets, world, scenario } = cast;
   const starting = step(
     'Starting Redis, the order service, the ticket desk and two workers',
-    () => setStage(house, world),
+    () => setStage(house, world, cast.model),
     () => 'Everything is up and answers',
   );
   await progress([starting]);
@@ -125,7 +127,7 @@ async function played(house: Household, stage: Stage, progress: Progress, cast: 
   );
   const comparing = step(
     'Naive and safe side by side, each on a fresh shop',
-    () => compare(house, world, scenario),
+    () => compare(house, world, scenario, stage.model),
     () => 'Compared naive and safe',
   );
   await progress([playing, comparing]);

@@ -7,8 +7,8 @@ import type { Stage } from './stage.ts';
 
 /** Milliseconds between two looks at the store. */
 const LOOK_MS = 100;
-/** How long tickets may take to come to rest. */
-const REST_MS = 15_000;
+/** How long nothing may happen while tickets are not at rest. */
+const STANDSTILL_MS = 15_000;
 const MOST_TURNS = 10_000;
 
 type Say = (line: string) => void;
@@ -39,19 +39,21 @@ export class Play {
   }
 
   /**
-   * Watches until nothing goes on any more; gives up after a while, and what is not at rest then shows in the verdict.
+   * Watches until nothing goes on any more; gives up when nothing has happened for a while, and what is not at rest then
+   * shows in the verdict.
    *
    * @param unanswered a ticket whose request for approval is left alone for now
    */
   async untilAtRest(say: Say, unanswered?: string): Promise<void> {
     const busy = new Set(this.#tickets.keys());
-    for (
-      const deadline = Date.now() + REST_MS;
-      busy.size > 0 && Date.now() < deadline;
-      await elapse(LOOK_MS)
-    ) {
-      await this.#answerRequests(say, unanswered);
-      await this.#tellEndings(say);
+    let movedAt = Date.now();
+    const told: Say = (line) => {
+      movedAt = Date.now();
+      say(line);
+    };
+    for (; busy.size > 0 && Date.now() < movedAt + STANDSTILL_MS; await elapse(LOOK_MS)) {
+      await this.#answerRequests(told, unanswered);
+      await this.#tellEndings(told);
       await Promise.all(
         [...busy].map(async (conversationId) => {
           if (await this.#isAtRest(conversationId)) busy.delete(conversationId);
@@ -93,7 +95,8 @@ export class Play {
     const { records } = this.#stage;
     const all = await records.turnIds({ limit: MOST_TURNS });
     const open = new Set(await records.turnIds({ limit: MOST_TURNS, open: true }));
-    const fresh = all.filter((id) => !open.has(id) && !this.#ended.has(id));
+    // One that ends between two looks of the store is in both.
+    const fresh = [...new Set(all)].filter((id) => !open.has(id) && !this.#ended.has(id));
     const turns = await Promise.all(fresh.map((id) => records.turn(id)));
     for (const turn of turns.toReversed()) {
       if (turn === undefined || turn.phase !== 'ended') continue;

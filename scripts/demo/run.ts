@@ -16,6 +16,11 @@ import { scenarioOf } from './scenario.ts';
 /** The demo gives up after this long: every part has its own, shorter patience. Milliseconds. */
 const LONGEST_MS = 60_000;
 
+const MODEL_WORDS: Readonly<Record<DemoOptions['model'], string>> = {
+  scripted: 'a scripted model',
+  local: 'a model server that speaks the OpenAI API',
+};
+
 /** Runs the demo. Never throws: what went wrong is on stderr and in the exit code. */
 export async function runDemo(args: readonly string[]): Promise<void> {
   try {
@@ -31,8 +36,8 @@ export async function runDemo(args: readonly string[]): Promise<void> {
 
 async function demo(options: DemoOptions): Promise<ExitCode> {
   const startedAt = Date.now();
-  const { tickets: file, killWorker, keep, json } = options;
-  const cast = { ...readFixtures(file), killWorker, keep, startedAt };
+  const { tickets: file, model, killWorker, keep, json } = options;
+  const cast = { ...readFixtures(file), model, killWorker, keep, startedAt };
   const isTerminal = process.stdout.isTTY;
   const out = new Output({
     format: json ? 'json' : 'table',
@@ -49,7 +54,9 @@ async function demo(options: DemoOptions): Promise<ExitCode> {
   let result: DemoResult | undefined;
   try {
     say(
-      out.strong(`turnkeeper ${version()} · demo: a scripted model, nothing leaves this machine`),
+      out.strong(
+        `turnkeeper ${version()} · demo: ${MODEL_WORDS[model]}, nothing leaves this machine`,
+      ),
     );
     result = await Promise.race([performDemo(house, out, interruptible(progress, cut), cast), cut]);
     if (json) out.write(visibleJson(result, 2));

@@ -8,6 +8,7 @@ import { Records } from '../../src/store/records.ts';
 import { createTurnkeeper, type Turnkeeper } from '../../src/turnkeeper.ts';
 import { WORKER_OPTIONS } from '../../src/workers/worker-options.ts';
 import type { Household, Service, WorkerProcess } from './household.ts';
+import type { DemoOptions } from './options.ts';
 import { CONCURRENCY, PLAY } from './play-settings.ts';
 
 /** One thing that was looked at before anything is shown, with what was found. */
@@ -20,6 +21,8 @@ export type Stage = {
   settings: Settings;
   shop: Service;
   desk: Service;
+  /** Only where the model is a server. */
+  model?: Service;
   workers: WorkerProcess[];
   /** Hands messages in; works on none. */
   turnkeeper: Turnkeeper;
@@ -28,13 +31,18 @@ export type Stage = {
 };
 
 /** @throws RedisNotFoundError, RedisStartError, CommandError naming the part that did not start */
-export async function setStage(house: Household, world: World): Promise<Stage> {
+export async function setStage(
+  house: Household,
+  world: World,
+  kind: DemoOptions['model'],
+): Promise<Stage> {
   const redis = await house.redis();
-  const [shop, desk] = await Promise.all([
+  const [shop, desk, model] = await Promise.all([
     house.orderService('order service', world),
     house.ticketDesk('ticket desk'),
+    kind === 'local' ? house.model('model server') : undefined,
   ]);
-  const place = { redis, shop, desk };
+  const place = { redis, shop, desk, ...(model === undefined ? {} : { model }) };
   const [turnkeeper, ...workers] = await Promise.all([
     frontDesk(house, place),
     house.worker('worker-1', place),
@@ -62,10 +70,10 @@ async function frontDesk(
   return turnkeeper;
 }
 
-type Parts = Pick<Stage, 'redis' | 'shop' | 'desk' | 'turnkeeper' | 'workers'>;
+type Parts = Pick<Stage, 'redis' | 'shop' | 'desk' | 'model' | 'turnkeeper' | 'workers'>;
 
 async function check(
-  { redis, shop, desk, turnkeeper, workers }: Parts,
+  { redis, shop, desk, model, turnkeeper, workers }: Parts,
   world: World,
 ): Promise<Checked[]> {
   const facts = await readRedisFacts(turnkeeper.store.redis);
@@ -95,6 +103,7 @@ async function check(
       ok: stock.orders.length === world.orders.length,
     },
     { part: desk.name, value: placeOf(desk), ok: files.status === 200 },
+    ...(model === undefined ? [] : [{ part: model.name, value: placeOf(model), ok: true }]),
     {
       part: 'workers',
       value:

@@ -11,6 +11,12 @@ export type Verdicts = Record<number, string>;
 /** Ends with it when a mutant went round in circles; somebody has to start a new child. */
 export const STUCK = 9;
 
+/** The test of a file of the loop, where it has another name. */
+const ABOUT: Readonly<Record<string, string>> = {
+  ...{ calls: 'decide', moves: 'decide', 'model-answers': 'decide', account: 'accounts' },
+  ...{ voice: 'rounds', facts: 'view', admission: 'risk', opening: 'budgets', runner: 'budgets' },
+};
+
 const WORKERS = 2;
 const BATCH = 40;
 const STUCK_MS = 60_000;
@@ -33,9 +39,18 @@ export async function tryMutants(folder: string, files: readonly string[]): Prom
   });
   if (!existsSync(`${folder}/met`)) await withoutMutants(vitest, files);
   const watch = setInterval(() => endIfStuck(folder, verdicts), 1_000);
-  for (const file of files) {
+  // What a test file was written for is tried first: most mutants are found there.
+  const rounds = [
+    ...files.map((file) => ({ file, own: true })),
+    ...files.map((file) => ({ file, own: false })),
+  ];
+  for (const { file, own } of rounds) {
     const met = new Set(readJson<number[]>(metFile(folder, file)));
-    const alive = mutants.filter(({ id }) => verdicts[id] === undefined && met.has(id));
+    const alive = mutants.filter(
+      ({ id, file: source }) =>
+        verdicts[id] === undefined && met.has(id) && (!own || isAbout(file, source)),
+    );
+    if (alive.length === 0) continue;
     const startedAt = Date.now();
     for (let from = 0; from < alive.length; from += BATCH) {
       const ids = alive.slice(from, from + BATCH).map(({ id }) => id);
@@ -89,6 +104,11 @@ function endIfStuck(folder: string, verdicts: Verdicts): void {
     rmSync(running);
     process.exit(STUCK);
   }
+}
+
+function isAbout(test: string, source: string): boolean {
+  const name = path.basename(source, '.ts');
+  return path.basename(test, '.test.ts') === (ABOUT[name] ?? name);
 }
 
 function metFile(folder: string, file: string): string {

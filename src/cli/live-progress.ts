@@ -49,6 +49,7 @@ async function atTerminal(): Promise<LiveProgress> {
       {
         title: '…',
         task: async (_context, task) => {
+          if (shown.title !== undefined) task.title = shown.title;
           shown = task;
           await ended;
         },

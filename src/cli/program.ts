@@ -13,6 +13,7 @@ import { addLedger } from './ledger.ts';
 import { addMail } from './mail.ts';
 import { addModels } from './models.ts';
 import { addRelease } from './release.ts';
+import { addReprocess } from './reprocess.ts';
 import { reportProblem, wantsJson } from './report-problem.ts';
 import { addSweep } from './sweep.ts';
 import { addTakeover } from './takeover.ts';
@@ -90,6 +91,7 @@ function buildProgram(argv: readonly string[]): Command {
     addCancel,
     addTakeover,
     addRelease,
+    addReprocess,
     addModels,
     addKb,
     addKeys,

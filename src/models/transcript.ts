@@ -129,7 +129,9 @@ function resultText(answer: ViewResult | undefined, isCurrent: boolean): string 
   const names = isCurrent ? { evidence, operation } : {};
   if (result.kind !== 'ok') {
     const { kind, code, message } = result;
-    return JSON.stringify({ ...names, status: kind, code, message });
+    // It may work when it is tried again.
+    const again = kind === 'failed' && result.transient ? { transient: true } : {};
+    return JSON.stringify({ ...names, status: kind, code, message, ...again });
   }
   const { observation, earlier } = result;
   const { trust, provenance, at, data, truncated } = observation;

@@ -15,6 +15,7 @@ export type SweepTimerOptions = {
 export class SweepTimer {
   readonly #options: SweepTimerOptions;
   readonly #timer: NodeJS.Timeout;
+  readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor(options: SweepTimerOptions) {
@@ -30,8 +31,9 @@ export class SweepTimer {
     this.#look();
   }
 
-  /** Lets the looks at hand come to their end. */
+  /** Ends after the conversations at hand. */
   async stop(): Promise<void> {
+    this.#stop.abort();
     clearInterval(this.#timer);
     await this.#running;
   }
@@ -49,7 +51,7 @@ export class SweepTimer {
     try {
       // A little less, so that whoever looked last is not late by a hair.
       if (!(await sweep.isDue(source, Math.ceil(everyMs * 0.9)))) return;
-      const { bad, ...swept } = await sweep.run(source);
+      const { bad, ...swept } = await sweep.run(source, { signal: this.#stop.signal });
       const isNews = swept.found + swept.takeovers + bad.length > 0;
       logger[isNews ? 'warn' : 'debug']({ ...swept, bad: bad.length }, 'source looked through');
     } catch (error) {

@@ -68,12 +68,15 @@ export class Sweep {
   }
 
   /**
-   * One look. Without `since` it goes on where the last one began; the first one looks at the overlap only. When it throws,
-   * the next one looks at the same again, and what was taken in is known then.
+   * One look. Without `since` it goes on where the last one began; the first one looks at the overlap only. When it throws
+   * or is called off, the next one looks at the same again, and what was taken in is known then.
    *
    * @throws InvalidInputError when the source cannot be looked through, SourceApiError when it does not answer
    */
-  async run(source: Source, options: { since?: number } = {}): Promise<Swept> {
+  async run(
+    source: Source,
+    options: { since?: number; signal?: AbortSignal } = {},
+  ): Promise<Swept> {
     const reader = readerOf(source);
     if (reader === undefined) throw unable(source);
     const { overlapMs = OVERLAP_MS, claimsMs = DEFAULT_RETENTION.claimsMs } = this.#options;
@@ -86,6 +89,7 @@ export class Sweep {
       ...{ takeovers: 0, known: 0, bad: [] },
     };
     for await (const missed of reader.find(reader.api, since)) {
+      if (options.signal?.aborted === true) return swept;
       swept.conversations += 1;
       await this.#takeIn(
         source,
@@ -104,15 +108,21 @@ export class Sweep {
   }
 
   async #takeIn(source: Source, missed: readonly Missed[], swept: Swept): Promise<void> {
-    const { store } = this.#options;
-    for (const one of missed) {
-      const mapped = await source.adapter.map(deliveryOf(one, store.clock().now()), source);
-      const news = await this.#unknown(source, mapped, one.aliases ?? []);
-      if (news === undefined) {
+    const now = this.#options.store.clock().now();
+    const read = await Promise.all(
+      missed.map(async (one) => ({
+        mapped: await source.adapter.map(deliveryOf(one, now), source),
+        aliases: one.aliases ?? [],
+      })),
+    );
+    const known = await this.#known(source, read);
+    for (const { mapped, aliases } of read) {
+      // What it meant when it came stands, whatever people have done since.
+      if ([...saidIn(mapped).map(({ messageId }) => messageId), ...aliases].some(known)) {
         swept.known += 1;
         continue;
       }
-      const taken = await takeIn(this.#options, source, news);
+      const taken = await takeIn(this.#options, source, mapped);
       swept.found += taken.accepted;
       swept.known += taken.known;
       swept.takeovers += taken.takeovers;
@@ -120,24 +130,27 @@ export class Sweep {
     }
   }
 
-  /** Nothing where the message has come in before: what it meant then stands, whatever people have done since. */
-  async #unknown(
-    source: Source,
-    mapped: Mapped,
-    aliases: readonly string[],
-  ): Promise<Mapped | undefined> {
-    const said = [
-      ...mapped.accept,
-      ...mapped.takeovers,
-      ...mapped.ignored.flatMap((one) => one.said ?? []),
-    ];
-    for (const { conversationId, messageId } of said) {
-      const ids = [messageId, ...aliases];
-      const known = await this.#sweeps.known(source.name, conversationId, ids);
-      if (known.size > 0) return undefined;
-    }
-    return mapped;
+  /** Asked once for all messages of a conversation: nearly all of them have come. */
+  async #known(
+    { name }: Source,
+    read: readonly { mapped: Mapped; aliases: readonly string[] }[],
+  ): Promise<(messageId: string) => boolean> {
+    const said = read.flatMap(({ mapped }) => saidIn(mapped));
+    const [first] = said;
+    if (first === undefined) return () => false;
+    const ids = [...said.map((one) => one.messageId), ...read.flatMap(({ aliases }) => aliases)];
+    const known = await this.#sweeps.known(name, first.conversationId, ids);
+    return (messageId) => known.has(messageId);
   }
+}
+
+/** Every message in it, whoever wrote it. All of one conversation. */
+function saidIn({
+  accept,
+  takeovers,
+  ignored,
+}: Mapped): { conversationId: string; messageId: string }[] {
+  return [...accept, ...takeovers, ...ignored.flatMap(({ said }) => said ?? [])];
 }
 
 function deliveryOf({ body, headers = {} }: Missed, now: number) {

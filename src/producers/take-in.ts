@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../contracts/index.ts';
 import { conversationIdOf, type Store } from '../store/index.ts';
+import type { Meter } from '../telemetry/metrics/index.ts';
 import { acceptMessage } from './accept-message.ts';
 import {
   tellOwn,
@@ -15,7 +16,11 @@ import type { Queues } from './queues.ts';
 export type Intake = {
   store: Store;
   queues: Queues;
-  operator: Pick<Operator, 'takeOver' | 'ticketChanged'>;
+  operator: {
+    takeOver(conversationId: string, act: Parameters<Operator['takeOver']>[1]): Promise<unknown>;
+    ticketChanged: Operator['ticketChanged'];
+  };
+  meter?: Meter;
   /** What we have posted in a conversation, to tell it when it comes back. */
   posted: (conversationId: string) => Promise<Posted>;
 };
@@ -38,8 +43,9 @@ export async function takeIn(intake: Intake, source: Source, mapped: Mapped): Pr
   const taken: TakenIn = { accepted: 0, known: 0, takeovers: takeovers.length, bad: [] };
   for (const message of accept) {
     try {
-      const { store, queues } = intake;
-      const { kind } = await acceptMessage(store, queues, message, { wakeLater: true });
+      const { store, queues, meter } = intake;
+      const options = { wakeLater: true, ...(meter === undefined ? {} : { meter }) };
+      const { kind } = await acceptMessage(store, queues, message, options);
       taken[kind] += 1;
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;

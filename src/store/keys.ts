@@ -83,6 +83,10 @@ export const KEY_KINDS = {
   apikeys: 'apikeys',
   /** string, by API key or address: requests of the current minute. 60 s. */
   rate: 'rate',
+  /** string, by source: since when the next sweep looks, in milliseconds since the epoch. */
+  sweep: 'sweep',
+  /** string, by source: set while somebody sweeps it. */
+  sweeping: 'sweeping',
   /** string: written to see whether Redis takes writes. 10 s. */
   probe: 'probe',
   /** hash: what was fixed at the first start, such as the number of lanes. */

@@ -19,7 +19,7 @@ export type RunOptions = {
   /** Whose records the command speaks about. */
   store?: Store;
   environment?: Record<string, string | undefined>;
-  input?: string;
+  input?: string | Buffer;
   /** Default: an empty directory, so that no configuration and no .env is found. */
   directory?: string;
   /** As at a terminal, where Ctrl-C goes to everything the command has started. */

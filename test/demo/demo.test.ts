@@ -99,6 +99,20 @@ test('[S0-11] [S0-13] [S0-47] every ticket ends as its fixture says; naive pays 
   expect(namedProcesses(report).filter(isAlive)).toEqual([]);
 });
 
+test('every ticket ends as its fixture says, too, when the model is a server that is asked by HTTP and told nothing else', async () => {
+  const { code, stdout, left } = await play(['--model', 'local', '--kill-worker', '--json']);
+  const report = JSON.parse(stdout) as DemoResult;
+
+  expect(report.differences).toEqual([]);
+  expect([code, report.ok]).toEqual([0, true]);
+  expect(report.tickets).toHaveLength(46);
+  expect(report.kill).toMatchObject({ effectsApplied: 1 });
+  expect(report.checked.map(({ part }) => part)).toContain('model server');
+  expect(left).toEqual(NOTHING_LEFT);
+  expect(namedProcesses(report)).toHaveLength(6);
+  expect(namedProcesses(report).filter(isAlive)).toEqual([]);
+});
+
 test('[P1] [P4] a worker that is killed after the money left and before it heard so pays once, and the customer is answered', async () => {
   const { code, stdout, left } = await play(['--kill-worker', '--json']);
   const report = JSON.parse(stdout) as DemoResult;

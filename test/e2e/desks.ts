@@ -92,7 +92,10 @@ async function rest(
       onProgress(`${open.length} tickets wait for an answer, ${left.length} have work left`);
     }
     await pause(100);
-    if (Date.now() >= deadline) return ['came to no rest', ...open, ...left].slice(0, 20);
+    if (Date.now() >= deadline) {
+      const stuck = written ? [] : ['somebody still waits to write: a person who was not noticed'];
+      return ['came to no rest', ...stuck, ...open, ...left].slice(0, 20);
+    }
   }
   return ['came to no rest'];
 }

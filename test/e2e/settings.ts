@@ -33,7 +33,6 @@ const BASE = {
   reorderMs: 60,
   withPeople: 0.1,
   workers: 2,
-  sendTimeoutMs: 3_000,
   slackMs: 3_000,
 } as const;
 
@@ -42,13 +41,14 @@ export function smallSize(seed: number): DeskRunSettings {
   return {
     ...BASE,
     seed,
-    tickets: 5,
+    tickets: 4,
     messages: 4,
-    withPeople: 0.2,
-    paceMs: 1_200,
+    withPeople: 0.25,
+    paceMs: 1_000,
     killEveryMs: [500, 900],
     downMs: [0, 500],
-    mostKills: 10,
+    mostKills: 8,
+    sendTimeoutMs: 4_000,
     sweepEverySeconds: 1,
     floor: { apiKills: 2, workerKills: 2, lostEvents: 1, duplicates: 10 },
     timeLimitMs: 60_000,
@@ -63,11 +63,13 @@ export function fullSize(seed: number): DeskRunSettings {
     tickets: 50,
     messages: 10,
     paceMs: 10_000,
-    killEveryMs: [500, 1_200],
+    killEveryMs: [1_000, 3_000],
     downMs: [0, 1_500],
-    mostKills: 120,
+    mostKills: 50,
+    // What a desk was sent by a worker that is gone must have arrived, or never arrive, within half of it.
+    sendTimeoutMs: 10_000,
     sweepEverySeconds: 5,
-    floor: { apiKills: 15, workerKills: 15, lostEvents: 20, duplicates: 500 },
-    timeLimitMs: 600_000,
+    floor: { apiKills: 10, workerKills: 15, lostEvents: 20, duplicates: 500 },
+    timeLimitMs: 900_000,
   };
 }

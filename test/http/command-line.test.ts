@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ApiKeys } from '../../src/store/api-keys.ts';
 import { AuditLog } from '../../src/store/audit.ts';
 import { openStore } from '../support/store.ts';
-import { runCli, runJson, startCli } from '../cli/run-cli.ts';
+import { agentFile } from '../cli/agent-file.ts';
+import { emptyDirectory, runCli, runJson, startCli } from '../cli/run-cli.ts';
 
 const WHO = ['--by', 'ana', '--reason', 'a test'];
 
@@ -65,7 +68,9 @@ test('audit verify says that the log is whole and gives its head, or names the f
 test('api serves until it is asked to stop, and says where', async () => {
   const { store } = await openStore();
   const { token } = await new ApiKeys(store).create({ name: 'ana', roles: ['operator'], by: 't' });
-  const api = startCli(['api', '--port', '0', '-o', 'jsonl'], { store });
+  const directory = emptyDirectory();
+  writeFileSync(join(directory, 'turnkeeper.config.ts'), agentFile());
+  const api = startCli(['api', '--port', '0', '-o', 'jsonl'], { store, directory });
   const [line] = (await once(api.child.stdout, 'data')) as [string];
   const { url } = JSON.parse(line) as { url: string };
   const turns = await fetch(`${url}/v1/turns`, { headers: { authorization: `Bearer ${token}` } });

@@ -45,7 +45,10 @@ function customerOf(name: Case): string {
 
 /** A wait of every kind at once, workers that are killed, and what became of it. */
 async function play(moment: (typeof MOMENTS)[number]) {
-  const settings = { ...scenarioSize({ workers: 2, toolTimeoutMs: 8_000 }), slackMs: 1_500 };
+  const settings = {
+    ...scenarioSize({ workers: 2, toolTimeoutMs: 8_000, sendTimeoutMs: 2_000 }),
+    slackMs: 1_500,
+  };
   const stage = await Stage.open(settings, CASES.map(orderOf));
   await stage.addWorkers(settings);
   const { store, queues, records, redis } = stage.onlooker;
@@ -126,7 +129,6 @@ async function play(moment: (typeof MOMENTS)[number]) {
   await until(async () => (await redis.zcard(key(tag, 'ended'))) >= CASES.length + 1);
   await until(async () => (await redis.zcard(key(tag, 'undelivered'))) === 0);
   await until(async () => (await redis.zcard(key(tag, 'due'))) === 0);
-  // A call that arrives late has arrived by now, whatever became of it.
   const ended = new Map<Case, TurnRecord>();
   for (const [name, id] of turns) {
     const turn = await records.turn(id);
@@ -136,12 +138,7 @@ async function play(moment: (typeof MOMENTS)[number]) {
     const { body } = await stage.orders.get(`/orders/${orderOf(name).id}/refunds`);
     return (body as { refunds: { amount: number; idempotencyKey: string }[] }).refunds;
   };
-  const texts = async (name: Case): Promise<string[]> => {
-    const { body } = await stage.desk.get(`/tickets/${name}/messages`);
-    const { messages } = body as { messages: { kind?: string; public?: boolean; text: string }[] };
-    return messages.map(({ text }) => text);
-  };
-  return { stage, records, store, answers, ended, second, paid, texts, conversation };
+  return { stage, records, answers, ended, second, paid, conversation };
 }
 
 describe.each(MOMENTS)('[S0-51] every worker is killed %s people act on what waits', (moment) => {

@@ -1,17 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { InvalidInputError } from '../../contracts/index.ts';
-import { acceptMessage } from '../../producers/index.ts';
-import {
-  receive,
-  tellOwn,
-  type Answer,
-  type Change,
-  type Mapped,
-  type Said,
-  type Source,
-} from '../../producers/ingress/index.ts';
-import { conversationIdOf } from '../../store/index.ts';
+import { takeIn, type Intake } from '../../producers/take-in.ts';
+import { receive, type Answer, type Source } from '../../producers/ingress/index.ts';
 import type { WebhookPort } from '../operator-port.ts';
 import type { Api, Parts } from '../parts.ts';
 import { notFound } from '../problem.ts';
@@ -22,6 +12,9 @@ export type WebhookOptions = {
   publicUrl?: string;
   webhooks?: WebhookPort;
 };
+
+/** What is known of our own posts where nobody keeps them. */
+const NOTHING = { ids: new Set<string>(), sending: false };
 
 /** Largest delivery in bytes: a mail with its attachments. */
 const BODY_LIMIT = 25 * 1_048_576;
@@ -67,6 +60,15 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
           rawBody,
           receivedAt: parts.store.clock().now(),
         });
+        const { operator, store, queues, meter } = parts;
+        const intake: Intake = {
+          ...{ store, queues, meter },
+          operator: {
+            takeOver: (id, act) => operator.takeOver(id, act),
+            ticketChanged: async (id, what) => options.webhooks?.changed(id, what),
+          },
+          posted: async (id) => (await options.webhooks?.posted(id)) ?? NOTHING,
+        };
         const { log } = request;
         const count = (webhook_result: string): void => {
           const labels = { source: source.name };
@@ -86,8 +88,8 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
             return await say(reply, reception.answer).send('');
           }
           const { mapped } = reception;
-          const { bad, taken, known } = await take(parts, options.webhooks, source, mapped);
-          count(resultOf(bad.length, taken, known));
+          const { bad, accepted, known } = await takeIn(intake, source, mapped);
+          count(resultOf(bad.length, accepted, known));
           for (const why of bad) await parts.letters.keep(source.name, why, rawBody);
           return await say(reply, reception.answer).send(mapped.challenge ?? '');
         } catch (error) {
@@ -105,92 +107,9 @@ function say(reply: FastifyReply, { status, headers = {} }: Answer): FastifyRepl
   return reply.code(status).headers({ 'content-type': 'text/plain; charset=utf-8', ...headers });
 }
 
-/**
- * Does what a delivery says, in its order. Whatever throws leaves the rest undone: the system sends all of it again, and
- * what was done is known then.
- *
- * @returns why messages of it can never be taken, and how many were new and how many known
- */
-async function take(
-  parts: Parts,
-  port: WebhookPort | undefined,
-  source: Source,
-  mapped: Mapped,
-): Promise<{ bad: string[]; taken: number; known: number }> {
-  const { changes, takeovers, accept } = await withoutOurs(port, source, mapped);
-  for (const change of changes) await changed(parts, port, source, change);
-  for (const said of takeovers) await takenOver(parts, source, said);
-  const bad: string[] = [];
-  let [taken, known] = [0, 0];
-  for (const message of accept) {
-    try {
-      const options = { wakeLater: true, meter: parts.meter };
-      const { kind } = await acceptMessage(parts.store, parts.queues, message, options);
-      if (kind === 'accepted') taken += 1;
-      else known += 1;
-    } catch (error) {
-      if (!(error instanceof InvalidInputError)) throw error;
-      bad.push(error.message);
-    }
-  }
-  return { bad, taken, known };
-}
-
 /** One request may hold several messages: the most important thing about them counts. */
-function resultOf(bad: number, taken: number, known: number): string {
+function resultOf(bad: number, accepted: number, known: number): string {
   if (bad > 0) return 'invalid';
-  if (taken > 0) return 'accepted';
+  if (accepted > 0) return 'accepted';
   return known > 0 ? 'duplicate' : 'ignored';
-}
-
-async function withoutOurs(
-  port: WebhookPort | undefined,
-  source: Source,
-  mapped: Mapped,
-): Promise<Mapped> {
-  if (port === undefined) return mapped;
-  const ids = [...mapped.accept, ...mapped.takeovers, ...mapped.ignored].flatMap((one) =>
-    'why' in one ? (one.said?.conversationId ?? []) : one.conversationId,
-  );
-  if (ids.length === 0) return mapped;
-  const posted = new Map(
-    await Promise.all(
-      [...new Set(ids)].map(
-        async (id) => [id, await port.posted(conversationIdOf(source.name, id))] as const,
-      ),
-    ),
-  );
-  const nothing = { ids: new Set<string>(), sending: false };
-  return tellOwn(mapped, (id) => posted.get(id) ?? nothing);
-}
-
-/** A person of the staff has written to the customer: theirs from now on, and what they wrote is remembered. */
-async function takenOver({ operator }: Parts, source: Source, said: Said): Promise<void> {
-  const { conversationId, messageId, by, text } = said;
-  await operator.takeOver(conversationIdOf(source.name, conversationId), {
-    by: `${source.name}: ${by}`,
-    reason: 'wrote to the customer in the ticketing system',
-    message: { messageId, text },
-  });
-}
-
-async function changed(
-  { operator }: Parts,
-  port: WebhookPort | undefined,
-  source: Source,
-  change: Change,
-): Promise<void> {
-  const conversationId = conversationIdOf(source.name, change.conversationId);
-  if (change.change === 'with_people') {
-    await operator.takeOver(conversationId, {
-      by: source.name,
-      reason: 'the ticketing system gave it to people',
-    });
-    return;
-  }
-  const { into } = change;
-  await port?.changed(conversationId, {
-    change: change.change,
-    ...(into === undefined ? {} : { into: conversationIdOf(source.name, into) }),
-  });
 }

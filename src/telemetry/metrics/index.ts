@@ -12,11 +12,7 @@ export {
 export { closedValues, LABELS, mostValues, OTHER, type LabelName } from './labels.ts';
 export { noMeter, type Meter } from './meter.ts';
 export { watchProcess, type ProcessMetricsOptions } from './process-metrics.ts';
-export {
-  mostSeries,
-  PrometheusMeter,
-  type PrometheusMeterOptions,
-} from './prometheus-meter.ts';
+export { mostSeries, PrometheusMeter, type PrometheusMeterOptions } from './prometheus-meter.ts';
 export { serveMetrics, type ServedMetrics } from './serve-metrics.ts';
 export {
   sharedGauges,

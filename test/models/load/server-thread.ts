@@ -1,10 +1,11 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { setImmediate } from 'node:timers/promises';
 import { startModelServer } from '../../support/model-server/index.ts';
 import { policy } from './faults.ts';
+import { turnPolicy } from './turn-faults.ts';
 
 /** The endpoint in a thread of its own, so that the event loop under test is the client's alone. */
-const server = await startModelServer(policy);
+const server = await startModelServer(workerData === 'turns' ? turnPolicy : policy);
 /** Sockets take a moment to close. */
 const CLOSING_MS = 2_000;
 let most = 0;
@@ -23,6 +24,7 @@ async function end(): Promise<void> {
   const until = performance.now() + CLOSING_MS;
   while (server.open() > 0 && performance.now() < until) await setImmediate();
   const sockets = await server.connections();
-  parentPort?.postMessage({ most, sockets, open: server.open(), requests: server.requests.length });
+  const requests = (server.requests.at(-1)?.number ?? -1) + 1;
+  parentPort?.postMessage({ most, sockets, open: server.open(), requests });
   await server.close();
 }
