@@ -1,8 +1,20 @@
 import { defineConfig } from 'vitest/config';
 
+/** What takes long by its nature; `npm run test:long`, and every run of .ci/run. */
+const LONG = [
+  'test/e2e/**/*.test.ts',
+  'test/suites/**/*.test.ts',
+  'test/grafana/prometheus.test.ts',
+  'test/models/load/**/*.test.ts',
+  'test/cli/model-file.test.ts',
+  'test/retrieval/{kb,evaluation,interrupted,scan-speed}.test.ts',
+];
+const isLong = process.env['TESTS'] === 'long';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: isLong ? LONG : ['test/**/*.test.ts'],
+    exclude: isLong ? [] : LONG,
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
     pool: 'forks',
