@@ -16,7 +16,7 @@ import { instrument, type Mutant } from './mutation/mutants.ts';
 import { STUCK, tryMutants, type Verdicts } from './mutation/trial.ts';
 
 // Puts small defects into src/loop, one at a time, in a copy of the project, and tells which ones no test notices.
-//   node scripts/mutate-loop.ts [--files=check,risk] [--out=<file.json>]
+//   node scripts/mutate-loop.ts [--files=check,risk] [--out=<file.json>] [--resume=<folder of a run that was cut off>]
 
 const ROOT = new URL('../', import.meta.url).pathname;
 /** Types, re-exports and error classes hold nothing to break. */
@@ -43,9 +43,13 @@ if (process.argv[2] === '--try') {
   process.exit(0);
 }
 
-const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'mutate-loop-')));
+const resumed = option('resume');
+const folder = resumed ?? realpathSync(mkdtempSync(path.join(tmpdir(), 'mutate-loop-')));
 try {
-  const mutants = copyWithMutants(option('files')?.split(','));
+  const mutants =
+    resumed === undefined
+      ? copyWithMutants(option('files')?.split(','))
+      : (JSON.parse(readFileSync(`${folder}/mutants.json`, 'utf8')) as Mutant[]);
   console.log(`${mutants.length} mutants in ${folder}`);
   const there = new Set(globSync('test/**/*.test.ts', { cwd: folder }));
   const tests = [...TESTS, ...SLOW_TESTS, ...LAST_TESTS].filter((file) => there.has(file));
@@ -75,6 +79,7 @@ function copyWithMutants(only: readonly string[] | undefined): Mutant[] {
   }
   writeFileSync(`${folder}/mutants.json`, JSON.stringify(mutants));
   writeFileSync(`${folder}/verdicts.json`, '{}');
+  writeFileSync(`${folder}/tried.json`, '[]');
   return mutants;
 }
 

@@ -291,7 +291,7 @@ export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'S3-34': structure('test/models/provider-contract.ts'),
   'S4-03': structure('src/loop/view.ts'),
   'S4-07': document('docs/decisions/0015-what-stays-out-of-the-core.md'),
-  'S4-13': { kind: 'open' },
+  'S4-13': structure('test/http/records.test.ts'),
   'S4-17': document('docs/decisions/0015-what-stays-out-of-the-core.md'),
 };
 

@@ -18,12 +18,15 @@ const ABOUT: Readonly<Record<string, string>> = {
 };
 
 const WORKERS = 2;
-const BATCH = 40;
-const STUCK_MS = 60_000;
+const BATCH = 20;
+/** Longer a test file takes only when it goes round in circles. Seconds. */
+const STUCK_S = { loop: 20, workers: 120 };
 
 export async function tryMutants(folder: string, files: readonly string[]): Promise<void> {
   const mutants = readJson<Mutant[]>(`${folder}/mutants.json`);
   const verdicts = readJson<Verdicts>(`${folder}/verdicts.json`);
+  // What an earlier child has tried already.
+  const tried = new Set(readJson<string[]>(`${folder}/tried.json`));
   const vitest = await createVitest('test', {
     root: folder,
     config: false,
@@ -35,10 +38,14 @@ export async function tryMutants(folder: string, files: readonly string[]): Prom
     pool: 'forks',
     isolate: false,
     maxWorkers: WORKERS,
+    // A mutant may collect without end.
+    execArgv: ['--max-old-space-size=1024'],
     testTimeout: 20_000,
   });
   if (!existsSync(`${folder}/met`)) await withoutMutants(vitest, files);
-  const watch = setInterval(() => endIfStuck(folder, verdicts), 1_000);
+  let limit = STUCK_S.loop;
+  const ages = new Map<string, number>();
+  const watch = setInterval(() => endIfStuck(folder, verdicts, ages, limit), 1_000);
   // What a test file was written for is tried first: most mutants are found there.
   const rounds = [
     ...files.map((file) => ({ file, own: true })),
@@ -48,14 +55,20 @@ export async function tryMutants(folder: string, files: readonly string[]): Prom
     const met = new Set(readJson<number[]>(metFile(folder, file)));
     const alive = mutants.filter(
       ({ id, file: source }) =>
-        verdicts[id] === undefined && met.has(id) && (!own || isAbout(file, source)),
+        verdicts[id] === undefined &&
+        met.has(id) &&
+        !tried.has(`${file} ${id}`) &&
+        (!own || isAbout(file, source)),
     );
     if (alive.length === 0) continue;
+    limit = file.includes('/workers/') ? STUCK_S.workers : STUCK_S.loop;
     const startedAt = Date.now();
     for (let from = 0; from < alive.length; from += BATCH) {
       const ids = alive.slice(from, from + BATCH).map(({ id }) => id);
       for (const id of await killedBy(vitest, folder, file, ids)) verdicts[id] = file;
+      for (const id of ids) tried.add(`${file} ${id}`);
       writeFileSync(`${folder}/verdicts.json`, JSON.stringify(verdicts));
+      writeFileSync(`${folder}/tried.json`, JSON.stringify([...tried]));
     }
     const killed = alive.filter(({ id }) => verdicts[id] !== undefined).length;
     console.log(`${file}: ${killed} of ${alive.length}, ${Date.now() - startedAt} ms`);
@@ -90,20 +103,34 @@ async function failing(vitest: Vitest, files: readonly string[]): Promise<string
     .filter((file) => files.includes(file));
 }
 
-/** A mutant that gets nowhere counts as found. */
-function endIfStuck(folder: string, verdicts: Verdicts): void {
+/**
+ * Runs every second. A mutant that gets nowhere counts as found; the worker that has it is lost, and this process with it.
+ * Looks are counted, not time: a machine that was halted proves nothing.
+ */
+function endIfStuck(
+  folder: string,
+  verdicts: Verdicts,
+  ages: Map<string, number>,
+  limit: number,
+): void {
+  const stuck: string[] = [];
   for (let worker = 1; worker <= WORKERS; worker += 1) {
-    const running = `${folder}/running-${worker}`;
-    if (!existsSync(running) || Date.now() - statSync(running).mtimeMs < STUCK_MS) continue;
-    const id = readFileSync(running, 'utf8');
-    if (id === '' || verdicts[Number(id)] !== undefined) continue;
-    writeFileSync(
-      `${folder}/verdicts.json`,
-      JSON.stringify({ ...verdicts, [Number(id)]: 'an endless loop' }),
-    );
-    rmSync(running);
-    process.exit(STUCK);
+    const file = `${folder}/running-${worker}`;
+    if (!existsSync(file)) continue;
+    const since = `${worker} ${statSync(file).mtimeMs}`;
+    ages.set(since, (ages.get(since) ?? 0) + 1);
+    const id = readFileSync(file, 'utf8');
+    if ((ages.get(since) ?? 0) > limit && id !== '' && verdicts[Number(id)] === undefined) {
+      stuck.push(id);
+    }
   }
+  if (stuck.length === 0) return;
+  const found = Object.fromEntries(stuck.map((id) => [id, 'an endless loop']));
+  writeFileSync(`${folder}/verdicts.json`, JSON.stringify({ ...verdicts, ...found }));
+  for (let worker = 1; worker <= WORKERS; worker += 1) {
+    rmSync(`${folder}/running-${worker}`, { force: true });
+  }
+  process.exit(STUCK);
 }
 
 function isAbout(test: string, source: string): boolean {
