@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
-/** What takes long by its nature; `npm run test:long`, and every run of .ci/run. */
+/** What takes long by its nature: `npm run test:long`. */
 const LONG = [
   'test/e2e/**/*.test.ts',
   'test/suites/**/*.test.ts',
   'test/grafana/prometheus.test.ts',
   'test/models/load/**/*.test.ts',
-  'test/cli/model-file.test.ts',
+  'test/cli/{mail,model-file,sweep}.test.ts',
+  'test/http/command-line.test.ts',
+  'test/workers/{killed-waits,models-waiting}.test.ts',
   'test/retrieval/{kb,evaluation,interrupted,scan-speed}.test.ts',
 ];
 const isLong = process.env['TESTS'] === 'long';
