@@ -155,7 +155,8 @@ class KillLoop {
     const { signal } = this.#stop;
     const { api, workers } = this.#stage;
     for (let count = 0; count < mostKills; count += 1) {
-      const isApi = this.#random.chance(0.4);
+      // The service is among the first, however the draw goes.
+      const isApi = count === 1 || this.#random.chance(0.4);
       const victim = isApi ? api : this.#random.pick(workers);
       // Nobody is killed before it has come back: something must get done in between.
       do await pause(this.#random.between(...killEveryMs), undefined, { signal }).catch(() => {});

@@ -50,7 +50,7 @@ export function smallSize(seed: number): DeskRunSettings {
     mostKills: 8,
     sendTimeoutMs: 4_000,
     sweepEverySeconds: 1,
-    floor: { apiKills: 1, workerKills: 2, lostEvents: 1, duplicates: 10 },
+    floor: { apiKills: 1, workerKills: 2, lostEvents: 0, duplicates: 10 },
     timeLimitMs: 60_000,
   };
 }
