@@ -24,8 +24,9 @@ const LEFT_OUT = new Set(['errors', 'index', 'ports', 'state']);
 const COPIED = ['src', 'test', 'examples', 'scripts', 'package.json', 'tsconfig.json'];
 /** Quick ones first: most mutants are found before the slow ones have their turn. */
 const TESTS = [
-  ...['decide', 'transitions', 'accounts', 'check', 'identity', 'finish', 'view', 'conflicts'],
-  ...['provenance', 'repetition', 'rounds', 'risk', 'budgets'],
+  ...['decide', 'transitions', 'accounts', 'check', 'identity', 'calls', 'model-failures'],
+  ...['planned-effects', 'waiting', 'voice', 'finish', 'view', 'conflicts', 'provenance'],
+  ...['repetition', 'rounds', 'risk', 'budgets'],
 ].map((name) => `test/loop/${name}.test.ts`);
 const SLOW_TESTS = ['approval', 'control-plane', 'toy-agent', 'supersede', 'three-layers'].map(
   (name) => `test/workers/${name}.test.ts`,

@@ -13,8 +13,10 @@ export const STUCK = 9;
 
 /** The test of a file of the loop, where it has another name. */
 const ABOUT: Readonly<Record<string, string>> = {
-  ...{ calls: 'decide', moves: 'decide', 'model-answers': 'decide', account: 'accounts' },
-  ...{ voice: 'rounds', facts: 'view', admission: 'risk', opening: 'budgets', runner: 'budgets' },
+  ...{ moves: 'decide', 'model-answers': 'model-failures', asking: 'model-failures' },
+  ...{ account: 'accounts', facts: 'view', check: 'planned-effects', 'under-way': 'waiting' },
+  ...{ reservation: 'waiting', 'open-turn': 'calls', admission: 'risk', opening: 'budgets' },
+  ...{ runner: 'budgets' },
 };
 
 const WORKERS = 2;

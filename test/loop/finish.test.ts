@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, EffectStatus, Facts, ProposalInput } from '../../src/contracts/index.ts';
 import { DEFAULT_LIMITS, proposalSchema } from '../../src/contracts/index.ts';
-import { judgeFinish } from '../../src/loop/finish.ts';
+import { judgeFinish, shownRanges } from '../../src/loop/finish.ts';
 import {
   initialState,
   type AgentRules,
@@ -143,6 +143,44 @@ describe('[S2-43] claims are held against what was observed', () => {
     expect(objection([order, second], claim('4482 costs 99', '1.1', '1.2'))).toBeUndefined();
     expect(objection([order, second], claim('4482 costs 99', '1.2'))).toContain('4482');
     expect(objection([verified], claim('555 were paid', '1.3'))).toBeUndefined();
+  });
+
+  test('a claim that cites nothing is sent back; one that rests on a document is looked up there', () => {
+    expect(objection([order], claim('It is paid.'))).toBe(
+      '"It is paid." cites nothing: name the observation it rests on, or leave the claim out',
+    );
+    const range = 'doc:returns@0a1b2c#10-20';
+    expect(objection([order], claim('Within 30 days.', range))).toBeUndefined();
+    expect(objection([order], claim('Within 30 days.', range, '1.1'))).toBeUndefined();
+    expect(objection([order], claim('Within 30 days.', range, '9.9'))).toContain('9.9');
+    expect(objection([order], claim('Within 30 days.', '1.1'))).toContain('30');
+  });
+
+  test('the ranges a turn has shown are those in its answers', () => {
+    const shown = answered('search', { hits: ['doc:a@0a#1-2', { ref: 'doc:b@ff#3-44' }, 'doc:c'] });
+    const failed: CallState = {
+      ...shown,
+      result: { kind: 'refused', code: 'x', message: 'doc:d@0a#1-2' },
+    };
+
+    expect(shownRanges(candidate([shown, answered('get', {}), failed]))).toEqual(
+      new Set(['doc:a@0a#1-2', 'doc:b@ff#3-44']),
+    );
+    expect(shownRanges(candidate([]))).toEqual(new Set());
+  });
+
+  test('what cannot be read as a number agrees only with itself', () => {
+    const odd = answered('get_order', { version: '1.2.3' });
+
+    expect(objection([odd], claim('version 1.2.3', '1.1'))).toBeUndefined();
+    expect(objection([odd], claim('version 1.2.4', '1.1'))).toContain('1.2.4');
+  });
+
+  test('the first unsettled effect and the first wrong number are named', () => {
+    const second = { ...refund('unknown'), id: '1.2' };
+
+    expect(objection([refund('applied'), second])).toContain('(1.1)');
+    expect(objection([order], claim('7001 and 7002', '1.1'))).toContain(': 7001 does');
   });
 
   test('every claim is looked at', () => {

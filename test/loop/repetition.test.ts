@@ -47,6 +47,17 @@ describe('a pattern of rounds without progress', () => {
     expect(repetitionOf(after([A], 2))).toBeUndefined();
   });
 
+  test('[S4-19] A, B, A, B needs as many rounds as the limit of identical ones and one more, and four at least', () => {
+    expect(repetitionOf(after([A, B, A, B, A], 4))).toEqual({ pattern: 'alternating', rounds: 5 });
+    expect(repetitionOf(after([A, B, A, B], 4))).toBeUndefined();
+    expect(repetitionOf(after([B, B, A, B, A], 4))).toBeUndefined();
+    expect(repetitionOf(after([A, B, A], 2))).toBeUndefined();
+    expect(repetitionOf(after([A, B, A, B], 2))).toEqual({ pattern: 'alternating', rounds: 4 });
+    const C = round(call('get', { id: 'c' }, ok('h3')));
+    expect(repetitionOf(after([A, B, C, B]))).toBeUndefined();
+    expect(repetitionOf(after([A, B, A, C]))).toBeUndefined();
+  });
+
   test('the order of the calls in a round does not matter, another result does', () => {
     const one = call('get', { id: 'a' }, ok('h1'));
     const two = call('get', { id: 'b' }, ok('h2'));

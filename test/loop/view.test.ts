@@ -18,10 +18,11 @@ import {
   type TurnState,
 } from '../../src/loop/index.ts';
 import { isUnsettled, SHOWN_IN_FULL, STALE_AFTER_MS, viewRound } from '../../src/loop/view.ts';
-import { defineTool } from '../../src/tools/index.ts';
+import { establishedFacts, newFacts } from '../../src/loop/facts.ts';
+import { defineTool, ToolExecutor, ToolRegistry } from '../../src/tools/index.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { Shop, shopTools } from '../support/shop.ts';
-import { answered, earlierTurn, message } from './contract.ts';
+import { answered, earlierTurn, message, observed } from './contract.ts';
 import { converse, play } from './play.ts';
 
 const NOW = 10_000_000;
@@ -338,6 +339,44 @@ describe('[S3-29] each proposed call has its answer in the view', () => {
     expect(of('verified')).toBe('op 1.1');
     expect(of('applied')).toBeUndefined();
     expect(of('unknown')).toBeUndefined();
+  });
+});
+
+describe('[S0-35] the newest read is the fact', () => {
+  const tools = new ToolExecutor(new ToolRegistry(shopTools(new Shop())), { now: () => NOW });
+  const readAt = (at: number, status: string): CallState => ({
+    ...answered('get_order', {}),
+    arguments: { orderId: '1' },
+    result: { kind: 'ok', observation: observed({ status }, { at }) },
+  });
+  const learn = (base: Facts, ...calls: CallState[]) =>
+    establishedFacts(base, { ...initialState(DEFAULT_LIMITS), rounds: [round(...calls)] }, tools);
+  const known: Facts = { 'order:1': { data: { status: 'old' }, at: 5, from: 'get_order' } };
+
+  test('an older one does not take its place, one of the same moment does', () => {
+    expect(learn(known, readAt(4, 'older'))['order:1']?.data).toEqual({ status: 'old' });
+    expect(learn(known, readAt(5, 'same'))['order:1']?.data).toEqual({ status: 'same' });
+    expect(learn({}, readAt(0, 'first'))['order:1']?.data).toEqual({ status: 'first' });
+  });
+
+  test('only what was read anew is stored again', () => {
+    const after = learn({ ...known, 'order:2': known['order:1'] } as Facts, readAt(9, 'new'));
+
+    expect(
+      Object.keys(newFacts({ ...known, ...after, 'order:1': known['order:1'] } as Facts, after)),
+    ).toEqual(['order:1']);
+    expect(newFacts(after, after)).toEqual({});
+  });
+
+  test('what was refused, what cannot be understood and what nobody offers teach nothing', () => {
+    const refused: CallState = {
+      ...readAt(9, 'x'),
+      result: { kind: 'refused', code: 'no', message: 'cancelled' },
+    };
+
+    expect(learn({}, refused)).toEqual({});
+    expect(learn({}, { ...readAt(9, 'x'), arguments: 'odd' })).toEqual({});
+    expect(learn({}, { ...readAt(9, 'x'), tool: 'gone' })).toEqual({});
   });
 });
 
