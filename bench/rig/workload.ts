@@ -29,6 +29,8 @@ export function benchAgent(work: Work, gate?: Gate): Agent {
     name: 'bench',
     instructions: 'Answer questions about orders.',
     tools: [tool],
+    // A thousand messages of one conversation in a minute are what is measured here.
+    caps: { day: { replies: 1_000_000 } },
     model: scriptedModel(async (view) => {
       await gate?.('model');
       return answer(view, tool.name);
