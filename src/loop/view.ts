@@ -124,11 +124,18 @@ function pick({ resource, operation }: { resource: string; operation: string }) 
   return { resource, operation };
 }
 
+/** An entry is shown in every view of the turns that follow it. */
+const SHORTENED = new WeakMap<HistoryEntry, HistoryEntry>();
+
 function shortened(entry: HistoryEntry): HistoryEntry {
   if (entry.kind !== 'turn') return entry;
+  const known = SHORTENED.get(entry);
+  if (known !== undefined) return known;
   const { turnId, customer, reply } = entry;
   const line = `Earlier message "${shorten(customer.join(' / '), 200)}", answered "${shorten(reply, 200)}".`;
-  return { kind: 'line', turnId, line };
+  const short: HistoryEntry = { kind: 'line', turnId, line };
+  SHORTENED.set(entry, short);
+  return short;
 }
 
 function roundLine({ calls, objection }: Round, index: number): string {
