@@ -20,8 +20,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
     pool: 'forks',
-    // Most of a test is waiting for other processes: two at a time fit on two cores.
-    maxWorkers: 2,
+    // Most of a test is waiting for other processes: three at a time fit on two cores.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,

@@ -103,14 +103,14 @@ function wordsOf(segment: string): { start: number; end: number }[] {
   return words;
 }
 
-/** Without blanks at its ends; a blank that carries an accent is a character and stays. */
+/** Without blanks at its ends; a space that carries an accent is a character and stays. */
 function trimmed(
   text: string,
   start: number,
   end: number,
 ): { start: number; end: number } | undefined {
   const piece = text.slice(start, end);
-  const lead = /^\s*(?![\p{M}\u200d])/u.exec(piece)?.[0].length ?? 0;
+  const lead = /^\s*(?:(?<!\p{Zs})|(?![\p{M}\u200d]))/u.exec(piece)?.[0].length ?? 0;
   const kept = piece.slice(lead).trimEnd().length;
   return kept === 0 ? undefined : { start: start + lead, end: start + lead + kept };
 }

@@ -67,6 +67,11 @@ describe('ranges', () => {
     },
   );
 
+  test('[S1-22] a line break carries no mark and is not cut in two', () => {
+    expect(chunksOf('\r\n\r\n\u200D', 'markdown')).toMatchObject([{ start: 4, end: 5 }]);
+    expect(chunksOf('\r\n \u0301', 'markdown')).toMatchObject([{ start: 2, end: 4 }]);
+  });
+
   test('[S1-22] CRLF, emoji and combining marks: what is stored for a chunk is what its range cuts out of the stored text', () => {
     const text =
       '# Crème bru\u0302le\u0301e\r\n\r\nServe 👩‍👩‍👧‍👦 cold.\r\n\r\n## Café\r\n\r\nOpen 🇩🇪 daily.\r\n';
