@@ -8,9 +8,8 @@ export type BadRow = { line: number; field: string; value: string; fix: string }
 
 /** The message of a row, or what is wrong with it. */
 export function messageOf(row: Row): TicketMessage | BadRow {
-  if ('notJson' in row) {
-    const fix = `${redactText(row.notJson)}; write one JSON object on one line`;
-    return { line: row.line, field: 'row', value: 'not JSON', fix };
+  if ('broken' in row) {
+    return { line: row.line, field: 'row', value: row.broken, fix: redactText(row.fix) };
   }
   const message = ticketMessageSchema.safeParse(row.value);
   // As it was written: the intake reads it once more, and what it cuts must be cut once.

@@ -1,13 +1,14 @@
 import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { TicketMessage } from '../contracts/index.ts';
 import { conversationIdOf, messageIdOf } from '../store/index.ts';
 import { badRowText, messageOf, type BadRow } from './bad-row.ts';
 import { withQueues } from './connection.ts';
 import { CommandError, EXIT, usageError, type ExitCode } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
-import { readRows } from './message-rows.ts';
+import { readRows, type Row } from './message-rows.ts';
+import type { Output } from './output.ts';
+import { ReadProgress, type Input } from './read-progress.ts';
 import { visible } from './visible-text.ts';
 import { count } from './wording.ts';
 
@@ -27,37 +28,57 @@ export function addEnqueue(program: Command): void {
   program
     .command('enqueue')
     .description(
-      'Hands messages in: one JSON object a line, or one object. Doing it again changes nothing.',
+      'Hands messages in: one JSON object a line, one object, or CSV. Doing it again changes nothing.',
     )
     .argument('<file>', 'the file, or - for stdin')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'csv with a header, or jsonl; else by the name of the file',
+      ).choices(['csv', 'jsonl']),
+    )
     .option('--dry-run', 'reads and checks every row, and hands nothing in')
     .addHelpText(
       'after',
       '\nA row: {"source": "zendesk", "conversationId": "4482", "messageId": "m1", "text": "Where is my order?",\n' +
         '        "requester": {"id": "ana@example.com", "assurance": "verified"}}\n' +
+        'Columns of a CSV: source,conversationId,messageId,text,requester.id,requester.assurance[,subject,channel,…]\n' +
         'Ends with 6 when some rows were bad; the others are handed in. -q prints the conversation of each message.',
     )
-    .action((file: string, options: { dryRun?: boolean }, command: Command) =>
-      perform(command, (invocation) => enqueue(invocation, file, options.dryRun === true)),
+    .action((file: string, options: EnqueueOptions, command: Command) =>
+      perform(command, (invocation) => enqueue(invocation, file, options)),
     );
 }
+
+type EnqueueOptions = { dryRun?: boolean; format?: 'csv' | 'jsonl' };
 
 type Accept = (
   message: TicketMessage,
 ) => Promise<{ kind: 'accepted' | 'known'; conversationId: string; id: string }>;
 
-async function enqueue(invocation: Invocation, file: string, dryRun: boolean): Promise<ExitCode> {
-  const { settings } = invocation;
+async function enqueue(
+  invocation: Invocation,
+  file: string,
+  { dryRun = false, format }: EnqueueOptions,
+): Promise<ExitCode> {
+  const { settings, out } = invocation;
   const input = await openInput(file);
   // Whoever reads our lines may stop reading; the messages behind them are handed in all the same.
-  invocation.out.outlivesItsReader();
-  if (dryRun)
-    return new HandIn(invocation, (message) => Promise.resolve(named(message)), true).all(input);
+  out.outlivesItsReader();
+  const isCsv = (format ?? (file.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl')) === 'csv';
+  const rows = isCsv
+    ? (await import('./csv-rows.ts')).readCsvRows(input.stream, (line) => out.note(line))
+    : readRows(input.stream);
+  const progress = new ReadProgress(input, out);
+  if (dryRun) {
+    return new HandIn(out, (message) => Promise.resolve(named(message)), true).all(rows, progress);
+  }
   return withQueues(settings, async ({ store, queues }) => {
     await store.open();
     const { acceptMessage } = await import('../producers/index.ts');
-    return new HandIn(invocation, (message) => acceptMessage(store, queues, message), false).all(
-      input,
+    return new HandIn(out, (message) => acceptMessage(store, queues, message), false).all(
+      rows,
+      progress,
     );
   });
 }
@@ -70,20 +91,22 @@ function named({ source, conversationId, messageId }: TicketMessage): Awaited<Re
   };
 }
 
-async function openInput(file: string): Promise<Readable> {
-  if (file === '-') return process.stdin;
+async function openInput(file: string): Promise<Input> {
+  if (file === '-') return { stream: process.stdin };
   try {
     const handle = await open(file);
-    if ((await handle.stat()).isDirectory()) {
+    const stat = await handle.stat();
+    if (stat.isDirectory()) {
       await handle.close();
-      throw usageError(`${file} is a directory: name a file of JSON lines, or - for stdin`);
+      throw usageError(`${file} is a directory: name a file of messages, or - for stdin`);
     }
-    return handle.createReadStream();
+    const stream = handle.createReadStream();
+    return { stream, bytes: stat.size, bytesRead: () => stream.bytesRead };
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const problem = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw usageError(
-      `${file} cannot be read (${problem}): name a file of JSON lines, or - for stdin`,
+      `${file} cannot be read (${problem}): name a file of messages, or - for stdin`,
     );
   }
 }
@@ -94,27 +117,32 @@ const BAD_ROWS_KEPT = 100;
 
 /** Hands rows in, many at a time, those of one conversation in their order. */
 class HandIn {
-  readonly #invocation: Invocation;
+  readonly #out: Output;
   readonly #accept: Accept;
   readonly #counts: Enqueued;
   /** At most one message of a conversation is on its way. */
   readonly #onTheWay = new Map<string, Promise<void>>();
   #problem: unknown;
 
-  constructor(invocation: Invocation, accept: Accept, dryRun: boolean) {
-    this.#invocation = invocation;
+  constructor(out: Output, accept: Accept, dryRun: boolean) {
+    this.#out = out;
     this.#accept = accept;
     this.#counts = { result: 'success', accepted: 0, known: 0, bad: 0, badRows: [], dryRun };
   }
 
-  async all(input: Readable): Promise<ExitCode> {
-    for await (const row of readRows(input)) {
-      if (this.#problem !== undefined) break;
-      const message = messageOf(row);
-      if ('fix' in message) this.#bad(message);
-      else await this.#send(message, row.line);
+  async all(rows: AsyncIterable<Row>, progress: ReadProgress): Promise<ExitCode> {
+    try {
+      for await (const row of rows) {
+        if (this.#problem !== undefined) break;
+        const message = messageOf(row);
+        if ('fix' in message) this.#bad(message);
+        else await this.#send(message, row.line);
+        await progress.look(this.#counts);
+      }
+    } finally {
+      await Promise.all(this.#onTheWay.values());
+      await progress.end(this.#counts);
     }
-    await Promise.all(this.#onTheWay.values());
     if (this.#problem !== undefined) throw this.#interrupted();
     return this.#report();
   }
@@ -130,7 +158,7 @@ class HandIn {
 
   async #handIn(message: TicketMessage, line: number): Promise<void> {
     if (this.#problem !== undefined) return;
-    const { out } = this.#invocation;
+    const out = this.#out;
     try {
       const { kind, conversationId, id } = await this.#accept(message);
       this.#counts[kind] += 1;
@@ -142,7 +170,7 @@ class HandIn {
   }
 
   #bad(row: BadRow): void {
-    const { out } = this.#invocation;
+    const out = this.#out;
     this.#counts.bad += 1;
     if (this.#counts.badRows.length < BAD_ROWS_KEPT) this.#counts.badRows.push(row);
     out.note(visible(badRowText(row)));
@@ -150,7 +178,7 @@ class HandIn {
   }
 
   #report(): ExitCode {
-    const { out } = this.#invocation;
+    const out = this.#out;
     const counts = this.#counts;
     const { accepted, known, bad, dryRun } = counts;
     counts.result = bad === 0 ? 'success' : accepted + known > 0 ? 'partial' : 'failed';

@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** One row of the input: the line it stands on, and its JSON or why it is none. */
-export type Row = { line: number; value: unknown } | { line: number; notJson: string };
+/** One row of the input: the line it begins on, and what it holds or why nobody can tell. */
+export type Row =
+  | { line: number; value: unknown }
+  | { line: number; /** What stands there instead of a row. */ broken: string; fix: string };
 
 /** An object over several lines is read whole up to this size. Characters. */
 const LARGEST_OBJECT = 1_000_000;
@@ -43,6 +45,7 @@ function rowOf({ line, text }: { line: number; text: string }): Row {
   try {
     return { line, value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { line, notJson: error instanceof Error ? error.message : String(error) };
+    const why = error instanceof Error ? error.message : String(error);
+    return { line, broken: 'not JSON', fix: `${why}; write one JSON object on one line` };
   }
 }

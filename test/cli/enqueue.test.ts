@@ -82,6 +82,32 @@ describe('enqueue', () => {
     expect((await rig.records.conversation('test/b'))?.waiting).toBe(1);
   });
 
+  test('a CSV goes the same way: by its name, or by --format on stdin', async () => {
+    const rig = await startRig({ model: echo });
+    await rig.startHost();
+    const directory = emptyDirectory();
+    const row = (id: string, who: string) => `test,csv,${id},ana,${who},Hello from ${id}\n`;
+    const input = `source,conversationId,messageId,requester.id,requester.assurance,text\n${row('1', 'verified')}${row('2', 'certain')}`;
+    writeFileSync(join(directory, 'export.CSV'), input);
+
+    const file = await runCli(['enqueue', 'export.CSV'], { store: rig.store, directory });
+    const piped = await runJson<Enqueued>(['enqueue', '-', '--format', 'csv'], {
+      store: rig.store,
+      input,
+    });
+    await rig.target.arrived('reply', 1);
+
+    expect([file.code, file.stdout]).toEqual([
+      6,
+      '1 message accepted, 0 known already, 1 bad row\n',
+    ]);
+    expect(file.stderr).toBe(
+      'line 3: requester.assurance is "certain": must be one of none, claimed, verified\n',
+    );
+    expect(piped).toMatchObject({ result: 'partial', accepted: 0, known: 1, bad: 1 });
+    expect(rig.target.of('reply')).toEqual(['You said: Hello from 1']);
+  });
+
   test('a text that is too long is accepted and cut once, with a marker', async () => {
     const rig = await startRig({ model: echo });
     await rig.startHost();

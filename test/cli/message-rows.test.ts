@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { badRowText, messageOf } from '../../src/cli/bad-row.ts';
+import { readCsvRows } from '../../src/cli/csv-rows.ts';
 import { readRows, type Row } from '../../src/cli/message-rows.ts';
 
 async function rowsOf(text: string): Promise<Row[]> {
@@ -53,6 +54,82 @@ describe('the rows of an input', () => {
 
     expect((await rows.next()).value).toEqual({ line: 1, value: { a: 1 } });
     input.push(null);
+  });
+});
+
+describe('the rows of a CSV', () => {
+  const HEADER = 'source,conversationId,messageId,requester.id,requester.assurance,subject,text';
+
+  async function csvRows(text: string, chunk = text.length) {
+    const chunks = text.match(new RegExp(`[^]{1,${chunk}}`, 'g')) ?? [];
+    const notes: string[] = [];
+    const rows: Row[] = [];
+    for await (const row of readCsvRows(Readable.from(chunks), (line) => notes.push(line))) {
+      rows.push(row);
+    }
+    return { rows, notes };
+  }
+
+  test.each([1, 7, 10_000])(
+    'are messages, with the line each begins on, however the input is cut (%i characters at a time)',
+    async (chunk) => {
+      const text = `\ufeff${HEADER}\r\n\r\nshop,c1,m1,ana,verified,,"He said ""hi"",\r\nand left"\r\nshop,c2,m2,bo,none,Late,\r\n`;
+
+      const { rows, notes } = await csvRows(text, chunk);
+
+      expect(notes).toEqual([]);
+      expect(rows).toEqual([
+        { line: 3, value: { ...good, text: 'He said "hi",\nand left' } },
+        {
+          line: 5,
+          value: {
+            ...{ source: 'shop', conversationId: 'c2', messageId: 'm2', subject: 'Late', text: '' },
+            requester: { id: 'bo', assurance: 'none' },
+          },
+        },
+      ]);
+      expect(rows.map(messageOf).filter((message) => 'fix' in message)).toEqual([]);
+    },
+  );
+
+  test('bad ones are named by their line and do not swallow the good ones', async () => {
+    const row = (id: string, text: string) => `shop,c1,${id},ana,verified,,${text}`;
+    const text = [HEADER, row('m1', 'hi'), 'shop,c1', row('m3', 'br"oken'), row('m4', 'ok'), ''];
+
+    const { rows } = await csvRows([...text, row('m7', '"open'), row('m8', 'x')].join('\n'));
+
+    const said = rows.map((one) => {
+      const message = messageOf(one);
+      return 'fix' in message ? badRowText(message) : message.messageId;
+    });
+    expect(said.toSorted()).toEqual([
+      'line 3: row is no row of the CSV: must have as many cells as the header',
+      'line 4: row is no row of the CSV: a quote inside of a cell must be doubled, and the cell be put into quotes',
+      expect.stringMatching(
+        /^line \d: row is no row of the CSV: a quote is opened and never closed/,
+      ),
+      'm1',
+      'm4',
+    ]);
+  });
+
+  test('need their columns; others are left out, and that is said', async () => {
+    await expect(csvRows('source,text\nshop,hi\n')).rejects.toThrow(
+      /^line 1: the header has no column conversationId, messageId, requester\.id, /,
+    );
+    const { rows, notes } = await csvRows(
+      `${HEADER},agent group\nshop,c1,m1,ana,verified,,hi,tier 2\n`,
+    );
+    expect(notes).toEqual(['left out, no part of a message: agent group']);
+    expect(rows).toEqual([{ line: 2, value: good }]);
+  });
+
+  test('a quote that is never closed ends the reading of a large file', async () => {
+    const rows = `${'x'.repeat(200)},c,m,r,none,,y\n`.repeat(20_000);
+
+    await expect(csvRows(`${HEADER}\nshop,"c1,m1\n${rows}`, 65_536)).rejects.toThrow(
+      /^the row before line \d+ does not end: close the quote/,
+    );
   });
 });
 
