@@ -21,12 +21,20 @@ export type TurnJob = {
 export async function settle(rest: Rest, at: TurnJob, queues: Queues, clock: Clock): Promise<Next> {
   if (rest.deliver) at.wakeUps.push(queues.poke('deliveries', at.conversationId));
   if (rest.kind === 'ended') return rest.next ?? (rest.waiting > 0 ? 'claim' : 'done');
-  if (rest.park.kind === 'back_off') return delay(at, rest.park.dueAt, clock);
+  if (rest.park.kind === 'back_off') return delay(at, spread(rest.park.dueAt, clock), clock);
   const { conversationId, turnId } = at;
   await queues.addChild(at.job, { conversationId, turnId }, rest.park);
   if (await at.job.moveToWaitingChildren(at.token)) throw new WaitingChildrenError();
   // The child was over before the job could wait for it.
   return 'claim';
+}
+
+/** Longest time a turn comes back later than it might. Milliseconds. */
+const SPREAD_MS = 5_000;
+
+/** Up to a tenth of the wait later: those that wait for one account must not all ask it at the same moment. */
+export function spread(dueAt: number, clock: Clock): number {
+  return dueAt + Math.random() * Math.min(SPREAD_MS, Math.max(0, dueAt - clock.now()) / 10);
 }
 
 /** Gives the slot back until a time by our clock; BullMQ counts by the clock of this host. */
