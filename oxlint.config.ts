@@ -134,8 +134,9 @@ export default defineConfig({
       ['examples/**', 'turnkeeper.config.ts'],
       [
         {
-          group: ['**/src/**', '!**/src/index.ts'],
-          message: 'Examples use what the package exports, src/index.ts.',
+          group: ['**/src/**', '!**/src/index.ts', '!**/src/retrieval/index.ts'],
+          message:
+            'Examples use what the package exports: src/index.ts and src/retrieval/index.ts.',
         },
       ],
     ),

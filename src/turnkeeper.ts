@@ -52,9 +52,10 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
     accept: (message) =>
       acceptMessage(store, queues, message, meter === undefined ? {} : { meter }),
     async startWorkers(hostOptions = {}) {
-      const documents = await openDocuments(agent, store, closing);
-      const parts = { store, queues, agent, logger };
-      const host = new WorkerHost({ ...observed, ...hostOptions, ...documents, ...parts });
+      const opened = await openDocuments(agent, store);
+      if (opened !== undefined) closing.push(() => opened.close());
+      const parts = { store, queues, agent, logger, ...opened?.host };
+      const host = new WorkerHost({ ...observed, ...hostOptions, ...parts });
       await host.ready();
       hosts.push(host);
       return host;
@@ -70,16 +71,14 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
 }
 
 /** Loaded only for agents that have documents: everybody else does without the search and its vectors. */
-async function openDocuments(
-  { knowledge: options }: Agent,
-  store: Store,
-  closing: (() => Promise<void>)[],
-): Promise<Pick<WorkerHostOptions, 'documents'>> {
-  if (options === undefined) return {};
+export async function openDocuments(
+  { knowledge: options }: Pick<Agent, 'knowledge'>,
+  { redis, prefix }: Store,
+): Promise<{ host: Pick<WorkerHostOptions, 'documents'>; close(): Promise<void> } | undefined> {
+  if (options === undefined) return undefined;
   const { citationsOf, openKnowledge, searchKnowledge } = await import('./retrieval/index.ts');
   const { KnowledgeStore } = await import('./store/knowledge.ts');
-  const { redis, prefix } = store;
   const knowledge = openKnowledge(new KnowledgeStore({ redis, prefix }), options);
-  closing.push(() => knowledge.close());
-  return { documents: { tools: [searchKnowledge(knowledge)], citations: citationsOf(knowledge) } };
+  const documents = { tools: [searchKnowledge(knowledge)], citations: citationsOf(knowledge) };
+  return { host: { documents }, close: () => knowledge.close() };
 }

@@ -1,4 +1,5 @@
 import { technovaAgent } from '../../examples/technova/agent/agent.ts';
+import { indexDocuments } from '../../examples/technova/agent/index-documents.ts';
 import type { World } from '../../examples/technova/order-service/world.ts';
 import { readRedisFacts } from '../../src/cli/redis-settings.ts';
 import { count } from '../../src/cli/wording.ts';
@@ -49,7 +50,13 @@ export async function setStage(
     house.worker('worker-2', place),
   ]);
   const records = new Records(turnkeeper.store);
+  const { documents, chunks } = await indexDocuments(turnkeeper.store);
   const checked = await check({ ...place, turnkeeper, workers }, world);
+  checked.push({
+    part: 'help pages',
+    value: `${count(documents.added, 'document')} in ${count(chunks, 'passage')}`,
+    ok: documents.added > 0,
+  });
   return {
     ...place,
     settings: readSettings({ REDIS_URL: redis.url }),

@@ -3,7 +3,7 @@ import { checkClaims, citationOf, citedDocuments, isCitation, parseCitation } fr
 import { judgeClaims } from './cite-judge.ts';
 import type { SupportJudge } from './judge.ts';
 import type { Knowledge } from './knowledge.ts';
-import { citationStyle, renderCitations, withoutClaims } from './render-citations.ts';
+import { renderCitations, withoutClaims } from './render-citations.ts';
 
 /**
  * Looks up what a reply cites: every range must stand in the document as it is now, in a passage the model was shown in this
@@ -23,9 +23,8 @@ export function citationsOf(
       );
       const refused = new Set(checked.objections.map(({ claim }) => claim));
       if (unseen !== -1) refused.add(unseen);
-      if (refused.size === 0) {
-        return { reply: renderCitations(reply, claims, checked.located, citationStyle(channel)) };
-      }
+      const located = checked.located.filter(({ claim }) => !refused.has(claim));
+      if (refused.size === 0) return { reply: renderCitations(reply, claims, located, channel) };
       const [first] = checked.objections;
       const objection =
         first?.message ??
@@ -34,8 +33,8 @@ export function citationsOf(
         reply,
         claims.filter((_claim, index) => refused.has(index)),
       );
-      const left = claims.length > refused.size && without !== undefined;
-      return { objection, ...(left ? { without } : {}) };
+      if (claims.length === refused.size || without === undefined) return { objection };
+      return { objection, without: renderCitations(without, claims, located, channel) };
     },
   };
 }

@@ -12,9 +12,11 @@ export {
   type LocatedRange,
   type Objection,
 } from './cite.ts';
+export { findFiles } from './files.ts';
 export { GATE_THRESHOLD, TOP_K } from './gate.ts';
 export { EndpointError } from './http-errors.ts';
 export { httpReranker, type HttpRerankerOptions } from './http-reranker.ts';
+export { indexFiles, type IndexReport } from './indexer.ts';
 export { judgeReranker, supportJudge, type JudgeOptions, type SupportJudge } from './judge.ts';
 export {
   knowledgeParts,
@@ -27,5 +29,6 @@ export { offlineEmbedder } from './offline/offline-embedder.ts';
 export { offlineReranker } from './offline/offline-reranker.ts';
 export { openAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder.ts';
 export type * from './ports.ts';
-export { citationStyle, renderCitations, withoutClaims } from './render-citations.ts';
+export { renderCitations, withoutClaims } from './render-citations.ts';
 export { searchKnowledge, type KnowledgeAnswer } from './search-tool.ts';
+export { KnowledgeStore } from '../store/knowledge.ts';

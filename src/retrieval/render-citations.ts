@@ -7,7 +7,7 @@ export type CitationStyle = 'links' | 'footnotes';
 /** Channels that show Markdown links. Everywhere else a link would be raw text, so sources stand below the reply. */
 const STYLES: Readonly<Record<string, CitationStyle>> = { chat: 'links', web: 'links' };
 
-export function citationStyle(channel: string | undefined): CitationStyle {
+function citationStyle(channel: string | undefined): CitationStyle {
   return STYLES[channel ?? ''] ?? 'footnotes';
 }
 

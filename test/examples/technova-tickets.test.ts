@@ -8,7 +8,7 @@ test(
   { timeout: 60_000 },
   async () => {
     const tickets = readTickets();
-    const technova = await startTechnova(readWorld());
+    const technova = await startTechnova(readWorld(), { documents: true });
 
     const played = await Promise.all(
       tickets.map(async (ticket) => [ticket.id, await play(technova, ticket)] as const),

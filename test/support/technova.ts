@@ -2,12 +2,14 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { technovaAgent, type TechnovaOptions } from '../../examples/technova/agent/agent.ts';
 import { messagesOf, type Ticket } from '../../examples/technova/agent/fixtures.ts';
+import { indexDocuments } from '../../examples/technova/agent/index-documents.ts';
 import { startOrderService } from '../../examples/technova/order-service/start.ts';
 import { ServiceClient } from '../../examples/technova/service/service-client.ts';
 import { startTicketDesk } from '../../examples/technova/ticket-desk/start.ts';
 import type { Approval, TicketMessage, ToolContract } from '../../src/contracts/index.ts';
 import { conversationIdOf } from '../../src/store/index.ts';
 import type { TurnRecord } from '../../src/store/records.ts';
+import { openDocuments } from '../../src/turnkeeper.ts';
 import { startRig, ticket } from './rig.ts';
 
 const OWNER = 'ana@example.com';
@@ -114,9 +116,13 @@ function paced(tool: ToolContract, { timeoutMs, backoffMs }: Pace): ToolContract
 /** The example as it runs in production, on the real Redis of the run and real services over HTTP. */
 export async function startTechnova(
   world: { orders: readonly object[] } = { orders: [orderOf()] },
-  options: Partial<TechnovaOptions> & { pace?: Pace } = {},
+  options: Partial<TechnovaOptions> & {
+    pace?: Pace;
+    /** With its help pages. Default: it knows none. */
+    documents?: boolean;
+  } = {},
 ) {
-  const { pace, ...agentOptions } = options;
+  const { pace, documents = false, ...agentOptions } = options;
   const { shop, desk } = await startServices(world);
   const agent = technovaAgent({
     orderServiceUrl: shop.url,
@@ -141,7 +147,11 @@ export async function startTechnova(
       },
     },
   });
-  await rig.startHost();
+  if (documents) await indexDocuments(rig.store);
+  const opened = documents ? await openDocuments(agent, rig.store) : undefined;
+  await rig.startHost(opened?.host);
+  // The rig, which came first, ends after it.
+  onTestFinished(() => opened?.close());
 
   const ended = (count = 1, conversationId = 'test/c1'): Promise<TurnRecord[]> =>
     rested.until(

@@ -12,6 +12,7 @@ import { issueRefund } from './issue-refund.ts';
 import { OrderApi } from './order-api.ts';
 import { policy } from './policy.ts';
 import { getOrder, getRefund } from './read-tools.ts';
+import { MENU } from './replies.ts';
 import { ticketDesk } from './ticket-desk.ts';
 
 export type TechnovaOptions = {
@@ -27,6 +28,7 @@ const INSTRUCTIONS = `You answer customers of TechNova about their orders.
 An order can be cancelled until it is handed to the carrier; a cancelled order is refunded in full.
 Items that arrive defective are refunded when this is reported within 30 days of delivery.
 Unused items can be returned within 30 days of delivery.
+Answer questions about policies and products from the documents, with the passage you have it from.
 Follow the skill before you cancel or refund. Say only what a tool has shown. Never mention a hold or a review of an order.
 Requests about personal data, lawyers and chargebacks go to people.`;
 
@@ -39,7 +41,7 @@ const TEXTS = {
   handover: 'Thank you for your message. A colleague takes over from here and will write to you.',
 };
 
-/** The support agent of TechNova: four tools on the order service, one skill, replies to the ticket desk. */
+/** The support agent of TechNova: four tools on the order service, help pages, one skill, replies to the ticket desk. */
 export function technovaAgent(options: TechnovaOptions): Agent {
   const { orderServiceUrl, ticketDeskUrl, limits, model = scriptedModel(policy) } = options;
   const api = new OrderApi(orderServiceUrl);
@@ -53,6 +55,7 @@ export function technovaAgent(options: TechnovaOptions): Agent {
     approvalLimits: APPROVAL_LIMITS,
     texts: TEXTS,
     judge: statesOnlyFacts,
+    knowledge: { menu: MENU },
     ...(limits === undefined ? {} : { limits }),
   });
 }

@@ -1,4 +1,5 @@
 import type { ProposalInput, View } from '../../../src/index.ts';
+import { fromDocuments, menuOf } from './documents.ts';
 import { PROCEDURES } from './procedures.ts';
 import { REPLIES } from './replies.ts';
 import { orderFact } from './shapes.ts';
@@ -27,7 +28,9 @@ export function policy(view: View): ProposalInput {
     case 'replacement':
       return escalate('the customer wants a replacement, which I have no tool for');
     case 'other':
-      return { kind: 'finish_candidate', reply: REPLIES.menu, as: 'no_answer' };
+      return (
+        fromDocuments(view) ?? { kind: 'finish_candidate', reply: menuOf(view), as: 'no_answer' }
+      );
     case 'order_status':
       return tellStatus(view, reading);
     default:
@@ -37,7 +40,7 @@ export function policy(view: View): ProposalInput {
 
 function forOneOrder(view: View, reading: Reading, wish: keyof typeof PROCEDURES): ProposalInput {
   const [id, ...others] = ordersMeant(view, reading);
-  if (id === undefined) return ask(REPLIES.whichOrder);
+  if (id === undefined) return aboutPolicy(view, reading) ?? ask(REPLIES.whichOrder);
   if (others.length > 0) return ask(REPLIES.severalOrders);
 
   const read = lastOf(view, 'get_order', id);
@@ -53,6 +56,12 @@ function forOneOrder(view: View, reading: Reading, wish: keyof typeof PROCEDURES
   if (order.flags.includes('fraud_hold')) return escalate(`order ${id} is held for review`);
   const at = view.facts[`order:${id}`]?.at ?? 0;
   return PROCEDURES[wish]({ view, reading, order, at, read });
+}
+
+/** "How many days do I have to return a lamp?" is about no order. */
+function aboutPolicy(view: View, { wish, text }: Reading): ProposalInput | undefined {
+  const isQuestion = (wish === 'return' || wish === 'refund') && text.includes('?');
+  return isQuestion ? fromDocuments(view) : undefined;
 }
 
 function tellStatus(view: View, reading: Reading): ProposalInput {

@@ -1,10 +1,17 @@
 import { money, type Order, type Refund } from './shapes.ts';
 
+/** What this agent can do when it cannot answer. */
+export const MENU: readonly string[] = [
+  'look up an order',
+  'cancel one that has not been shipped',
+  'refund a cancelled order or an item that arrived defective',
+  'tell you where a refund is',
+];
+
 /** Every sentence the scripted model may send. Each states only what its arguments prove. */
 export const REPLIES = {
-  menu:
-    'I cannot answer that for certain. I can look up an order, cancel one that has not been shipped, refund a ' +
-    'cancelled order or an item that arrived defective, and tell you where a refund is. Which of these may I do?',
+  menu: (options: readonly string[]) =>
+    `I cannot answer that for certain. I can ${LIST.format(options)}. Which of these may I do?`,
   whichOrder:
     'Happy to help. Which order is this about? The number is in your confirmation, for example 10-48300.',
   emptyMessage:
@@ -59,6 +66,8 @@ export const REPLIES = {
       : `Nothing has been refunded for order ${order.id} so far; it is ${word(order)}.`;
   },
 } as const;
+
+const LIST = new Intl.ListFormat('en');
 
 function listed(order: Order, refunds: readonly Refund[]): string {
   return refunds

@@ -1,0 +1,163 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readWorld } from '../../examples/technova/agent/fixtures.ts';
+import type { Claim, ProposalInput } from '../../src/contracts/index.ts';
+import type { View } from '../../src/loop/index.ts';
+import { scriptedModel } from '../../src/models/index.ts';
+import { indexFiles } from '../../src/retrieval/indexer.ts';
+import { offlineEmbedder, type KnowledgeAnswer } from '../../src/retrieval/index.ts';
+import { KnowledgeStore } from '../../src/store/knowledge.ts';
+import { openDocuments } from '../../src/turnkeeper.ts';
+import { startRig, ticket } from '../support/rig.ts';
+import { startTechnova } from '../support/technova.ts';
+import { markdown } from './support.ts';
+
+const QUESTION = 'Until when can unused items be returned?';
+const RETURNS =
+  '---\nurl: https://shop.example/returns\n---\n# Returns\n\n## How long\n\nUnused items can be returned within 30 days of delivery.';
+
+/** An agent with one document, on the whole pipeline; `say` decides once the document was found. */
+async function answering(
+  say: (evidence: string, view: View) => ProposalInput | Promise<ProposalInput>,
+) {
+  const views: View[] = [];
+  const model = scriptedModel((view) => {
+    views.push(view);
+    const [seen] = view.rounds.flatMap(({ results }) => results);
+    if (seen?.result.kind !== 'ok') return search(QUESTION);
+    const { passages } = seen.result.observation.data as KnowledgeAnswer & { verdict: 'found' };
+    return say(passages[0]?.evidence ?? '', view);
+  });
+  const rig = await startRig({ model, knowledge: { menu: ['Look up an order'] } });
+  const store = new KnowledgeStore({ redis: rig.redis, prefix: rig.store.prefix });
+  const put = (text: string) =>
+    indexFiles({ store, embedder: offlineEmbedder() }, [markdown('returns', text)]);
+  await put(RETURNS);
+  const opened = await openDocuments(rig.agent, rig.store);
+  onTestFinished(() => opened?.close());
+  await rig.startHost(opened?.host);
+
+  const asked = async (channel?: string) => {
+    await rig.accept(ticket({ text: QUESTION, ...(channel === undefined ? {} : { channel }) }));
+    await rig.target.when(() => rig.target.sent.length > 0);
+    const [turn] = await rig.records.turnsOf('test/c1');
+    return { turn, replies: rig.target.of('reply'), objections: objectionsIn(views) };
+  };
+  return { rig, put, asked };
+}
+
+const search = (question: string): ProposalInput => ({
+  kind: 'tool_calls',
+  calls: [{ id: 'k1', tool: 'search_knowledge', arguments: { question } }],
+});
+const finish = (reply: string, claims: readonly Claim[]): ProposalInput => {
+  return { kind: 'finish_candidate', reply, claims: [...claims] };
+};
+
+/** What the model was told about its candidates, in the order it was told. */
+function objectionsIn(views: readonly View[]): string[] {
+  return (views.at(-1)?.rounds ?? []).flatMap(({ objection }) => objection ?? []);
+}
+
+const TRUE = 'Unused items can be returned within 30 days.';
+const FALSE = 'Used items can be returned within 90 days.';
+
+describe('[S1-22] a claim with its source', () => {
+  test.each([
+    ['web', `${TRUE} ([Returns](https://shop.example/returns))`],
+    ['email', `${TRUE} [1]\n\n[1] Returns, How long: https://shop.example/returns`],
+    [undefined, `${TRUE} [1]\n\n[1] Returns, How long: https://shop.example/returns`],
+  ])('is delivered on the channel %s as it shows sources', async (channel, expected) => {
+    const { asked } = await answering((range) => finish(TRUE, [{ text: TRUE, evidence: [range] }]));
+
+    const { turn, replies } = await asked(channel);
+
+    expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
+    expect(replies).toEqual([expected]);
+  });
+});
+
+describe('[S1-22] [S1-23] a claim without a source that says it', () => {
+  test('goes back to the model twice, then the reply goes without it', async () => {
+    const { asked } = await answering((range) =>
+      finish(`${TRUE} ${FALSE}`, [
+        { text: TRUE, evidence: [range] },
+        { text: FALSE, evidence: [range] },
+      ]),
+    );
+
+    const { turn, replies, objections } = await asked();
+
+    expect(objections).toEqual(Array(2).fill(expect.stringContaining(`does not say "${FALSE}"`)));
+    expect(turn).toMatchObject({ outcome: 'completed', reason: 'replied' });
+    expect(replies).toEqual([`${TRUE} [1]\n\n[1] Returns, How long: https://shop.example/returns`]);
+  });
+
+  test('and no other one: nothing is sent of it, the turn fails as uncited_claim', async () => {
+    const { asked } = await answering((range) =>
+      finish(FALSE, [{ text: FALSE, evidence: [range] }]),
+    );
+
+    const { turn, replies, objections } = await asked();
+
+    expect(objections).toHaveLength(2);
+    expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+    expect(replies.join('\n')).not.toContain('90');
+  });
+
+  test.each([
+    ['a document nobody has', (range: string) => range.replace('returns', 'refunds')],
+    ['a range outside of the document', (range: string) => range.replace(/\d+$/, '9999')],
+    ['a passage that was not shown', (range: string) => range.replace(/#\d+/, '#0')],
+    ['no place at all', () => 'doc:returns'],
+  ])('is one that cites %s', async (_what, forged) => {
+    const { asked } = await answering((range) =>
+      finish(TRUE, [{ text: TRUE, evidence: [forged(range)] }]),
+    );
+
+    expect((await asked()).turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+  });
+
+  test('may be mended by the model once it is told', async () => {
+    const { asked } = await answering((range, { rounds }) => {
+      const text = rounds.at(-1)?.objection === undefined ? FALSE : TRUE;
+      return finish(text, [{ text, evidence: [range] }]);
+    });
+
+    const { turn, replies } = await asked();
+
+    expect(turn?.reason).toBe('replied');
+    expect(replies[0]).toContain(TRUE);
+  });
+});
+
+test('[S1-22] a document that changes between the search and the reply makes the citation fail; the new text can be cited', async () => {
+  const shop = await answering(async (range, { rounds }) => {
+    if (rounds.length === 1) await shop.put(RETURNS.replace('30 days', '14 days'));
+    return finish(TRUE, [{ text: TRUE, evidence: [range] }]);
+  });
+
+  const { turn, objections } = await shop.asked();
+
+  expect(objections[0]).toMatch(/the document has changed, it is [0-9a-f]+ now; search again/);
+  expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+});
+
+describe('[S1-01] [S1-24] the example, asked what its help pages do not say', () => {
+  test.each([
+    ['with a best score of 0.61', 'Can I also get a discount for teachers?', 0.61],
+    ['with nothing near it', 'Which film should I watch tonight?', null],
+  ])('%s, says what it can do instead', async (_what, text, best) => {
+    const technova = await startTechnova(readWorld(), { documents: true });
+
+    const turn = await technova.answer(text);
+
+    expect(turn).toMatchObject({ outcome: 'completed', reason: 'no_answer' });
+    expect(await technova.repliesIn()).toEqual([
+      expect.stringContaining('I can look up an order, cancel one that has not been shipped'),
+    ]);
+    const [call] = turn.state.rounds[0]?.calls ?? [];
+    const data = call?.result?.kind === 'ok' ? call.result.observation.data : undefined;
+    expect(data).toMatchObject({ verdict: 'no_result' });
+    if (best !== null) expect((data as { best: number }).best).toBeCloseTo(best, 2);
+  });
+});
