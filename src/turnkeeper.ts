@@ -79,6 +79,7 @@ export async function openDocuments(
   const { citationsOf, openKnowledge, searchKnowledge } = await import('./retrieval/index.ts');
   const { KnowledgeStore } = await import('./store/knowledge.ts');
   const knowledge = openKnowledge(new KnowledgeStore({ redis, prefix }), options);
-  const documents = { tools: [searchKnowledge(knowledge)], citations: citationsOf(knowledge) };
+  const citations = citationsOf(knowledge, options.citationJudge);
+  const documents = { tools: [searchKnowledge(knowledge)], citations };
   return { host: { documents }, close: () => knowledge.close() };
 }

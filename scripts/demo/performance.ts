@@ -10,6 +10,7 @@ import { Play } from './play.ts';
 import { pullThePlug, recoveryFrom, type Recovery } from './plug.ts';
 import { step, type Progress } from './progress.ts';
 import {
+  reportAnswers,
   reportChecks,
   reportComparison,
   reportEnd,
@@ -200,6 +201,10 @@ function report(
   if (told !== undefined) reportTrace(out, told, orderId);
   if (recovery !== undefined) reportRecovery(out, recovery, orderId);
   reportComparison(out, result.comparison, orderId, currency);
+  reportAnswers(
+    out,
+    tickets.flatMap((one) => (one.id.startsWith('asks-') ? verdict.storiesOf(one) : [])),
+  );
   for (const one of tickets) {
     const parked = verdict.storiesOf(one).find(({ turn }) => turn.park?.kind === 'approval');
     if (parked !== undefined)

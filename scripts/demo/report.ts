@@ -165,6 +165,25 @@ function endText({ outcome, stopReason, refusedBy, refunded }: ComparedRun): str
   return refunded > 0 ? 'paid, and not cancelled' : 'nothing paid';
 }
 
+/** A question the help pages answer, and one they do not. */
+export function reportAnswers(out: Output, stories: readonly TurnStory[]): void {
+  const asked = stories.filter(({ calls }) =>
+    calls.some(({ tool }) => tool === 'search_knowledge'),
+  );
+  const shown = ['replied', 'no_answer'].flatMap(
+    (reason) => asked.find(({ turn }) => turn.reason === reason) ?? [],
+  );
+  if (shown.length === 0) return;
+  heading(out, 'Asked what no order can tell: said with its source, or not at all');
+  for (const { turn, deliveries } of shown) {
+    const reply = deliveries.find(({ kind }) => kind === 'reply')?.text ?? '';
+    out.write(`  "${visible(turn.messages[0]?.text ?? '')}"`);
+    for (const line of reply.split('\n').filter((one) => one !== '')) {
+      out.write(`      ${visible(line)}`);
+    }
+  }
+}
+
 /** The ticket that is left waiting, and how somebody can look at it. */
 export function reportWaiting(
   out: Output,

@@ -2,7 +2,7 @@ import type { Claim } from '../contracts/index.ts';
 import type { CheckedClaims, Objection } from './cite.ts';
 import type { SupportJudge } from './judge.ts';
 
-/** Asks the judge about every claim whose quotations passed by their words. @throws whatever the judge throws */
+/** Asks the judge about every claim whose quotations passed by their words. One that gives no answer has not confirmed it. */
 export async function judgeClaims(
   checked: CheckedClaims,
   claims: readonly Claim[],
@@ -14,8 +14,12 @@ export async function judgeClaims(
     const quotes = checked.located.filter((range) => range.claim === claim);
     if (quotes.length === 0) continue;
     const quote = quotes.map((range) => range.quote).join('\n');
-    if (await judge.supports(text, quote, signal)) continue;
-    const message = `the cited passage does not say "${text}": cite the passage that does, or leave the claim out`;
+    const says = await judge.supports(text, quote, signal).catch(() => 'unknown');
+    if (says === true) continue;
+    const message =
+      says === 'unknown'
+        ? `nobody could check whether the cited passage says "${text}": leave the claim out`
+        : `the cited passage does not say "${text}": cite the passage that does, or leave the claim out`;
     objections.push({ claim, code: 'not_supported', message });
   }
   const refused = new Set(objections.map((one) => one.claim));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { ModelClient, View } from '../loop/index.ts';
+import { modelClient } from '../calls/index.ts';
+import type { Model, View } from '../loop/index.ts';
 import { EndpointError } from './http-errors.ts';
 import type { Reranker } from './ports.ts';
 
@@ -7,7 +8,7 @@ import type { Reranker } from './ports.ts';
 export type JudgeOptions = {
   /** Names the scale, so name the model in it. */
   name: string;
-  model: ModelClient;
+  model: Model;
   /** Milliseconds. Default 30,000. */
   timeoutMs?: number;
 };
@@ -75,7 +76,7 @@ async function ask(
     silenceMs: timeoutMs,
     ...(signal === undefined ? {} : { stop: signal }),
   };
-  const answer = await model.ask(view, limits);
+  const answer = await modelClient(model).ask(view, limits);
   const what = `judge ${name}`;
   if (!answer.ok)
     throw new EndpointError(what, { detail: `gave no answer (${answer.failure.kind})` });

@@ -2,6 +2,7 @@ import { InvalidInputError } from '../contracts/index.ts';
 import { KnowledgeStore, type StoredDocument } from '../store/knowledge.ts';
 import { calibrated, shippedCalibration, type Calibration } from './calibration.ts';
 import { gate } from './gate.ts';
+import type { SupportJudge } from './judge.ts';
 import { LiveIndex } from './live-index.ts';
 import { offlineEmbedder } from './offline/offline-embedder.ts';
 import { offlineReranker } from './offline/offline-reranker.ts';
@@ -17,6 +18,8 @@ export type KnowledgeOptions = {
   reranker?: Reranker;
   /** Made by `kb eval --calibrate` for these two. Default: the shipped one, for the two defaults only. */
   calibration?: Calibration;
+  /** Says whether a cited passage states a claim, after its words were compared. Default: the words decide. */
+  citationJudge?: SupportJudge;
   /** Keeps the vectors outside of Redis. */
   vectors?: ExternalVectors;
   /** What the agent can still do when no document answers; shown to the customer. Default: the topics of its documents. */

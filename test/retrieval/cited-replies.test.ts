@@ -4,7 +4,11 @@ import type { Claim, ProposalInput } from '../../src/contracts/index.ts';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { indexFiles } from '../../src/retrieval/indexer.ts';
-import { offlineEmbedder, type KnowledgeAnswer } from '../../src/retrieval/index.ts';
+import {
+  offlineEmbedder,
+  type KnowledgeAnswer,
+  type SupportJudge,
+} from '../../src/retrieval/index.ts';
 import { KnowledgeStore } from '../../src/store/knowledge.ts';
 import { openDocuments } from '../../src/turnkeeper.ts';
 import { startRig, ticket } from '../support/rig.ts';
@@ -18,6 +22,7 @@ const RETURNS =
 /** An agent with one document, on the whole pipeline; `say` decides once the document was found. */
 async function answering(
   say: (evidence: string, view: View) => ProposalInput | Promise<ProposalInput>,
+  citationJudge?: SupportJudge,
 ) {
   const views: View[] = [];
   const model = scriptedModel((view) => {
@@ -27,7 +32,11 @@ async function answering(
     const { passages } = seen.result.observation.data as KnowledgeAnswer & { verdict: 'found' };
     return say(passages[0]?.evidence ?? '', view);
   });
-  const rig = await startRig({ model, knowledge: { menu: ['Look up an order'] } });
+  const menu = ['Look up an order'];
+  const rig = await startRig({
+    model,
+    knowledge: citationJudge === undefined ? { menu } : { menu, citationJudge },
+  });
   const store = new KnowledgeStore({ redis: rig.redis, prefix: rig.store.prefix });
   const put = (text: string) =>
     indexFiles({ store, embedder: offlineEmbedder() }, [markdown('returns', text)]);
@@ -112,6 +121,18 @@ describe('[S1-22] [S1-23] a claim without a source that says it', () => {
   ])('is one that cites %s', async (_what, forged) => {
     const { asked } = await answering((range) =>
       finish(TRUE, [{ text: TRUE, evidence: [forged(range)] }]),
+    );
+
+    expect((await asked()).turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+  });
+
+  test.each([
+    ['the judge says no', () => Promise.resolve(false)],
+    ['the judge gives no answer', () => Promise.reject(new Error('overloaded'))],
+  ])('is one of which %s, whatever its words', async (_what, supports) => {
+    const { asked } = await answering(
+      (range) => finish(TRUE, [{ text: TRUE, evidence: [range] }]),
+      { supports },
     );
 
     expect((await asked()).turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });

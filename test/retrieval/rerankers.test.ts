@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { modelClient } from '../../src/calls/index.ts';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { httpReranker, type HttpRerankerOptions } from '../../src/retrieval/http-reranker.ts';
@@ -104,7 +103,7 @@ describe('over HTTP', () => {
 
 describe('by a model', () => {
   const judge = (answer: (view: View) => ScriptedAnswer) => {
-    return { name: 'test', model: modelClient(scriptedModel(answer)) };
+    return { name: 'test', model: scriptedModel(answer) };
   };
   const saying = (reply: string) => judge(() => ({ kind: 'finish_candidate', reply }));
 
