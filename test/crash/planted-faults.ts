@@ -85,8 +85,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/prelude.lua`,
-        find: "redis.call('LINDEX', key('mail', conversation), 0)",
-        replace: "redis.call('LPOP', key('mail', conversation))",
+        find: "redis.call('LRANGE', key('mail', conversation), 0, count - 1), {} }",
+        replace: "redis.call('LPOP', key('mail', conversation), count), {} }",
       },
     ],
   },
