@@ -1,3 +1,4 @@
+import type { Claim } from '../contracts/index.ts';
 import type { Citations } from '../loop/index.ts';
 import { checkClaims, citationOf, citedDocuments, isCitation, parseCitation } from './cite.ts';
 import { judgeClaims } from './cite-judge.ts';
@@ -33,8 +34,13 @@ export function citationsOf(
         reply,
         claims.filter((_claim, index) => refused.has(index)),
       );
-      if (claims.length === refused.size || without === undefined) return { objection };
-      return { objection, without: renderCitations(without, claims, located, channel) };
+      if (without === undefined) return { objection };
+      // A claim that shared its sentence with a refused one is gone with it.
+      const isLeft = ({ text }: Claim): boolean => !reply.includes(text) || without.includes(text);
+      const left = claims.filter((claim, index) => !refused.has(index) && isLeft(claim));
+      if (left.length === 0) return { objection };
+      const cited = located.filter(({ claim }) => claims[claim] && left.includes(claims[claim]));
+      return { objection, without: renderCitations(without, claims, cited, channel) };
     },
   };
 }

@@ -47,8 +47,13 @@ export type CitableDocument = Pick<
 const DOCUMENT = /^doc:(?<documentId>[^@#\s]+)@(?<version>[0-9a-f]+)#(?<start>\d+)-(?<end>\d+)$/;
 
 /** The evidence id of a range: `doc:<id>@<version>#<start>-<end>`. */
-export function citationOf({ documentId, version, start, end }: Citation): string {
-  return `doc:${documentId}@${version}#${start}-${end}`;
+export function citationOf(place: Citation): string {
+  return `doc:${placeOf(place)}`;
+}
+
+/** Names a range where it must not be taken for evidence: `<id>@<version>#<start>-<end>`. */
+export function placeOf({ documentId, version, start, end }: Citation): string {
+  return `${documentId}@${version}#${start}-${end}`;
 }
 
 export function isCitation(evidence: string): boolean {

@@ -41,20 +41,34 @@ export function renderCitations(
   return list.length === 0 ? marked : `${marked}\n\n${list.join('\n')}`;
 }
 
+const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
+
 /**
- * The reply without the sentences that state the given claims.
+ * The reply without the sentences that state the given claims, whole sentences only.
  *
  * @returns undefined when one of them is not there word for word, or nothing is left: then nothing may be sent
  */
 export function withoutClaims(reply: string, claims: readonly Claim[]): string | undefined {
-  let left = reply;
-  for (const { text } of claims) {
-    const at = left.indexOf(text);
-    if (at === -1) return undefined;
-    const end = sentenceEnd(left, at + text.length);
-    left = `${left.slice(0, at).trimEnd()} ${left.slice(end).trimStart()}`.trim();
-  }
+  if (claims.some(({ text }) => !reply.includes(text))) return undefined;
+  const refused = claims.flatMap(({ text }) => placesOf(text, reply));
+  const left = [...SENTENCES.segment(reply)]
+    .filter(({ segment, index }) =>
+      refused.every(({ start, end }) => end <= index || index + segment.trimEnd().length <= start),
+    )
+    .map(({ segment }) => segment)
+    .join('')
+    .trim();
   return left === '' ? undefined : left;
+}
+
+/** Every place at which a text stands: what is said twice is left out twice. */
+function placesOf(text: string, reply: string): { start: number; end: number }[] {
+  if (text === '') return [];
+  const places: { start: number; end: number }[] = [];
+  for (let at = reply.indexOf(text); at !== -1; at = reply.indexOf(text, at + text.length)) {
+    places.push({ start: at, end: at + text.length });
+  }
+  return places;
 }
 
 function insert(reply: string, claim: string, mark: string): string {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ToolContract } from '../contracts/index.ts';
 import { canonicalJson } from '../loop/index.ts';
 import { defineTool, MAX_OBSERVATION_BYTES, ToolUnavailable } from '../tools/index.ts';
-import { citationOf } from './cite.ts';
+import { citationOf, placeOf } from './cite.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { Ranked } from './ports.ts';
 
@@ -21,8 +21,8 @@ const passageSchema = z.object({
   text: z.string(),
   scores: scoresSchema,
 });
-/** Passages that were looked at and not shown: for the record, without their text. */
-const passedOver = z.object({ evidence: z.string(), scores: scoresSchema });
+/** A passage that was looked at and not shown: for the record, without its text and not in the form of evidence. */
+const passedOver = z.object({ passage: z.string(), scores: scoresSchema });
 
 const outputSchema = z.discriminatedUnion('verdict', [
   z.object({ verdict: z.literal('found'), passages: z.array(passageSchema).min(1) }),
@@ -77,7 +77,7 @@ export function searchKnowledge(knowledge: Pick<Knowledge, 'search' | 'menu'>): 
         menu: [...knowledge.menu()],
         closest: ranked
           .slice(0, CLOSEST)
-          .map((one) => ({ evidence: citationOf(one), scores: scoresOf(one) })),
+          .map((one) => ({ passage: placeOf(one), scores: scoresOf(one) })),
       };
     },
   });

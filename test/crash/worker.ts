@@ -59,7 +59,7 @@ const agent = defineAgent({
   approvalLimits: { EUR: APPROVAL_LIMIT },
   // Crash after crash must not end a turn by its budget: what is under test is that it gets through.
   limits: {
-    rounds: 12,
+    rounds: 50,
     toolCalls: 50,
     consecutiveFailures: 50,
     identicalFailures: 50,

@@ -4,19 +4,24 @@ import type { Played, ScenarioOptions } from './scenario.ts';
 /** Everything that is not as it was promised, in words. */
 export function findingsOf(
   { plan, aborted, rest, ran, refunds, replies }: Played,
-  { cases, refunded }: Pick<ScenarioOptions, 'cases' | 'refunded'>,
+  { cases, refunded, lives }: Pick<ScenarioOptions, 'cases' | 'refunded' | 'lives'>,
 ): string[] {
+  const { skipped } = rest.states;
+  // People have the case of a customer who wrote before it ran; after it ran the agent answers.
+  const texts = counts({ 1: skipped, 2: cases - lives, 3: lives - skipped });
   const expected: [string, unknown, unknown][] = [
     ['cases that would run', plan.run, cases],
     ['effects on record', plan.onRecord['refund'], refunded],
     ['effects that would be new', plan.wouldBeNew['refund'], cases - refunded],
-    ['orders refunded once', refunds, { 1: cases }],
-    ['conversations answered once', replies, { 1: cases }],
+    ['orders refunded once', refunds, { 1: cases - skipped }],
+    ['texts to each customer: the hand-over, the reply, and one to thanks', replies, texts],
     ['cases of the aborted batch', sum(aborted.states), cases],
-    ['cases that ran in either', ran.length, cases],
-    ['turns that ran in either', new Set(ran.map(({ turnId }) => turnId)).size, cases],
+    ['cases that ran in either or were passed over', ran.length + skipped, cases],
+    ['turns that ran in either', new Set(ran.map(({ turnId }) => turnId)).size, cases - skipped],
     ['cases left under way', aborted.states.under_way + rest.states.under_way, 0],
-    ['cases the rest left out', rest.states.not_started + rest.states.skipped, 0],
+    ['cases the rest left out', rest.states.not_started, 0],
+    ['cases the aborted one passed over', aborted.states.skipped, 0],
+    ['cases passed over without a message', Math.max(0, skipped - lives), 0],
     ['effects that happened again', aborted.effects.repeated + rest.effects.repeated, 0],
   ];
   const wrong = expected.filter(([, is, should]) => JSON.stringify(is) !== JSON.stringify(should));
@@ -37,6 +42,10 @@ function brokenPromise(one: CaseReport): string[] {
     happened.every(({ status }) => status === 'verified') &&
     after?.outcome === 'completed';
   return kept ? [] : [`${conversationId}: ${JSON.stringify(one)}`];
+}
+
+function counts(all: Record<number, number>): Record<number, number> {
+  return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -2,8 +2,8 @@ import type { ProposalInput } from '../../src/contracts/index.ts';
 import type { View } from '../../src/loop/index.ts';
 import { PARTS } from '../crash/load.ts';
 
-/** What a customer's message asks the first turn to do before it gives up. */
-export type Wish = 'refunded' | 'refused';
+/** What a customer's message asks the first turn to do before it gives up; thanks come later, in the middle of a batch. */
+export type Wish = 'refunded' | 'refused' | 'thanks';
 
 /**
  * The model of the reprocessing test, a function of the view alone. Its first turn refunds, or is refused a refund, and gives
@@ -11,6 +11,7 @@ export type Wish = 'refunded' | 'refused';
  */
 export function policy(view: View): ProposalInput {
   const [wish = '', orderId = ''] = (view.messages[0]?.text ?? '').split(' ');
+  if (wish === 'thanks') return { kind: 'finish_candidate', reply: 'You are welcome.' };
   const first = view.history.length === 0;
   const seen = view.rounds.flatMap(({ results }) => results);
   const last = seen.at(-1);

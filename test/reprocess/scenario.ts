@@ -14,6 +14,8 @@ export type ScenarioOptions = {
   /** Turns that escalate, and those of them that have refunded by then. */
   cases: number;
   refunded: number;
+  /** Of those that have not: customers that write once more while their case waits to run. */
+  lives: number;
   kills: number;
   onProgress?: (line: string) => void;
 };
@@ -26,38 +28,44 @@ export type Played = {
   rest: ReportTotals;
   /** Cases of the two that ran. */
   ran: CaseReport[];
-  /** How many orders were paid back how often, and conversations answered how often: `{1: 2000}`. */
+  /** How many orders were paid back how often, and customers written to how often: `{1: 2000}`. */
   refunds: Record<number, number>;
   replies: Record<number, number>;
   kills: number;
 };
 
-const ACT = { by: 'ana', name: 'after the outage', reason: 'the shop is back', rate: 1_000 };
+const ACT = { by: 'ana', name: 'after the outage', reason: 'the shop is back' };
+/** How long the cases would take if nothing came between them: somebody must be able to abort. Seconds. */
+const LASTS = 8;
 
 /** Reprocesses escalated turns under everything that goes wrong meanwhile, and reads the books of those concerned. */
 export async function playReprocess(options: ScenarioOptions): Promise<Played> {
-  const { redisUrl, prefix, keys, cases, refunded, kills, onProgress = () => {} } = options;
+  const { redisUrl, prefix, keys, cases, refunded, lives, kills, onProgress = () => {} } = options;
   const stage = await Stage.open(redisUrl, prefix, keys);
   try {
     await stage.fleet.start(2);
     await stage.escalate(cases, refunded);
     onProgress(`${cases} turns have escalated, ${refunded} of them after a refund`);
     const { reprocess } = stage;
+    const act = { ...ACT, rate: Math.ceil(cases / LASTS) };
 
     const first = await reprocess.plan({ outcome: 'escalated' });
     const plan = await reprocess.summary(first.id);
-    await reprocess.move(first.id, 'run', ACT);
+    await reprocess.move(first.id, 'run', act);
     await stage.until(async () => (await stage.over(first.id)).over >= cases / 4);
-    await reprocess.move(first.id, 'abort', ACT);
+    await reprocess.move(first.id, 'abort', act);
     await drained(stage, first.id);
     onProgress(`aborted after ${(await stage.over(first.id)).over}`);
 
     const second = await reprocess.plan({ outcome: 'escalated' });
-    await reprocess.move(second.id, 'run', ACT);
+    await reprocess.move(second.id, 'run', act);
     await stage.until(async () => (await stage.over(second.id)).over >= 5);
-    await reprocess.move(second.id, 'pause', ACT);
+    await reprocess.move(second.id, 'pause', act);
     await drained(stage, second.id);
-    await reprocess.move(second.id, 'resume', ACT);
+    // Some write while the batch stands still, the others while it runs.
+    const early = Math.ceil(lives / 2);
+    await stage.interrupt(cases, early);
+    await reprocess.move(second.id, 'resume', act);
     for (let kill = 0; kill < kills; kill += 1) {
       const { over } = await stage.over(second.id);
       await stage.until(async () => {
@@ -66,14 +74,19 @@ export async function playReprocess(options: ScenarioOptions): Promise<Played> {
       });
       await stage.fleet.killOne();
     }
+    await stage.interrupt(cases - early, lives - early);
     await stage.until(async () => (await stage.over(second.id)).status === 'done');
-    await stage.until(async () => (await stage.replies()).size >= cases);
     onProgress(`done, with ${stage.fleet.kills} workers killed`);
 
     const [aborted, rest] = [await reportOf(stage, first.id), await reportOf(stage, second.id)];
+    const ran = [...aborted.ran, ...rest.ran];
+    // The first turn of each case, those of the batches, and those of the messages that came meanwhile.
+    await stage.until(async () => (await stage.ended()) >= cases + ran.length + lives);
+    const texts = cases + ran.length + lives - rest.totals.states.skipped;
+    await stage.until(async () => sumOf(await stage.replies()) >= texts);
     return {
       ...{ plan, aborted: aborted.totals, rest: rest.totals, kills: stage.fleet.kills },
-      ran: [...aborted.ran, ...rest.ran],
+      ran,
       refunds: histogram(await stage.refunds()),
       replies: histogram(await stage.replies()),
     };
@@ -105,6 +118,10 @@ async function reportOf(
     }
   }
   return { totals, ran };
+}
+
+function sumOf(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
 function histogram(counts: ReadonlyMap<string, number>): Record<number, number> {

@@ -54,7 +54,7 @@ export class Stage {
     ];
   }
 
-  /** @param keys whether the order service knows a repeat by its key; without keys it pays whatever it is asked for */
+  /** @param keys whether the order service knows a repeat by its key; without keys it pays each time it is asked, up to the total */
   static async open(redisUrl: string, prefix: string, keys: 'on' | 'off'): Promise<Stage> {
     const [orders, desk] = await Promise.all(
       ['order-service', 'ticket-desk'].map((name) => {
@@ -72,8 +72,7 @@ export class Stage {
       [orders, desk].map((service) => () => service.stop('SIGKILL')),
     );
     await stage.#store.open();
-    const settings = keys === 'on' ? {} : { idempotency: 'off', refundGuard: 'off' };
-    await stage.orders.post('/admin/settings', settings);
+    if (keys === 'off') await stage.orders.post('/admin/settings', { idempotency: 'off' });
     return stage;
   }
 
@@ -90,9 +89,15 @@ export class Stage {
     await this.until(async () => (await this.ended()) >= cases);
   }
 
+  /** Customers write once more: as many as `count`, from the one with the number `last` down. */
+  async interrupt(last: number, count: number): Promise<void> {
+    const numbers = Array.from({ length: count }, (_, index) => last - index);
+    await Promise.all(numbers.map((number) => this.#say(number, 'thanks')));
+  }
+
   #say(number: number, wish: Wish) {
     return acceptMessage(this.#store, this.#queues, {
-      ...{ source: SOURCE, conversationId: `c${number}`, messageId: 'm1' },
+      ...{ source: SOURCE, conversationId: `c${number}`, messageId: wish },
       text: `${wish} ${orderId(number)}`,
       requester: { id: customerOf(number), assurance: 'verified' },
     });

@@ -151,6 +151,20 @@ describe('rendering', () => {
     expect(renderCitations('Nothing to cite.', [], [], 'email')).toBe('Nothing to cite.');
   });
 
+  test('[S1-22] no half of a sentence is left, and what is said twice is left out twice', () => {
+    const free = { text: 'returning chairs is free', evidence: [QUOTE] };
+
+    expect(withoutClaims(`${CLAIM.text} Please note that ${free.text}, always!`, [free])).toBe(
+      CLAIM.text,
+    );
+    expect(withoutClaims(`So ${free.text}. ${CLAIM.text} Yes, ${free.text}.`, [free])).toBe(
+      CLAIM.text,
+    );
+    expect(withoutClaims(`Hello,\n\n${CLAIM.text}\n- ${free.text}\n- more`, [free])).toBe(
+      `Hello,\n\n${CLAIM.text}\n- more`,
+    );
+  });
+
   test('a claim leaves the reply with its sentence; one that is worded differently cannot be taken out', () => {
     expect(withoutClaims(reply, [CLAIM])).toBe('Happy to help. Anything else?');
     expect(withoutClaims(CLAIM.text, [CLAIM])).toBeUndefined();

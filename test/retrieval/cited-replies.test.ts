@@ -19,18 +19,18 @@ const QUESTION = 'Until when can unused items be returned?';
 const RETURNS =
   '---\nurl: https://shop.example/returns\n---\n# Returns\n\n## How long\n\nUnused items can be returned within 30 days of delivery.';
 
-/** An agent with one document, on the whole pipeline; `say` decides once the document was found. */
+/** An agent with one document, on the whole pipeline; `say` decides once it was searched. `evidence`: the best passage. */
 async function answering(
   say: (evidence: string, view: View) => ProposalInput | Promise<ProposalInput>,
-  citationJudge?: SupportJudge,
+  options: { citationJudge?: SupportJudge; question?: string } = {},
 ) {
+  const { citationJudge, question = QUESTION } = options;
   const views: View[] = [];
   const model = scriptedModel((view) => {
     views.push(view);
-    const [seen] = view.rounds.flatMap(({ results }) => results);
-    if (seen?.result.kind !== 'ok') return search(QUESTION);
-    const { passages } = seen.result.observation.data as KnowledgeAnswer & { verdict: 'found' };
-    return say(passages[0]?.evidence ?? '', view);
+    const found = resultIn(view);
+    if (found === undefined) return search(question);
+    return say(found.verdict === 'found' ? (found.passages[0]?.evidence ?? '') : '', view);
   });
   const menu = ['Look up an order'];
   const rig = await startRig({
@@ -46,12 +46,21 @@ async function answering(
   await rig.startHost(opened?.host);
 
   const asked = async (channel?: string) => {
-    await rig.accept(ticket({ text: QUESTION, ...(channel === undefined ? {} : { channel }) }));
+    await rig.accept(ticket({ text: question, ...(channel === undefined ? {} : { channel }) }));
     await rig.target.when(() => rig.target.sent.length > 0);
     const [turn] = await rig.records.turnsOf('test/c1');
     return { turn, replies: rig.target.of('reply'), objections: objectionsIn(views) };
   };
-  return { rig, put, asked };
+  const data = () => views.map(resultIn).findLast((found) => found !== undefined);
+  return { rig, put, asked, data };
+}
+
+/** What the search of the turn answered. */
+function resultIn(view: View): KnowledgeAnswer | undefined {
+  const seen = view.rounds
+    .flatMap(({ results }) => results)
+    .find(({ tool }) => tool === 'search_knowledge');
+  return seen?.result.kind === 'ok' ? (seen.result.observation.data as KnowledgeAnswer) : undefined;
 }
 
 const search = (question: string): ProposalInput => ({
@@ -132,10 +141,25 @@ describe('[S1-22] [S1-23] a claim without a source that says it', () => {
   ])('is one of which %s, whatever its words', async (_what, supports) => {
     const { asked } = await answering(
       (range) => finish(TRUE, [{ text: TRUE, evidence: [range] }]),
-      { supports },
+      { citationJudge: { supports } },
     );
 
     expect((await asked()).turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+  });
+
+  test('takes its whole sentence with it; where no other claim is left then, nothing is sent of it', async () => {
+    const and = `${TRUE.slice(0, -1)} and ${FALSE.toLowerCase()}`;
+    const { asked } = await answering((range) =>
+      finish(`${and} Anything else?`, [
+        { text: TRUE.slice(0, -1), evidence: [range] },
+        { text: FALSE.toLowerCase(), evidence: [range] },
+      ]),
+    );
+
+    const { turn, replies } = await asked();
+
+    expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+    expect(replies.join('\n')).not.toContain('days');
   });
 
   test('may be mended by the model once it is told', async () => {
@@ -160,6 +184,22 @@ test('[S1-22] a document that changes between the search and the reply makes the
   const { turn, objections } = await shop.asked();
 
   expect(objections[0]).toMatch(/the document has changed, it is [0-9a-f]+ now; search again/);
+  expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+});
+
+test('[S1-01] [S1-22] what stayed below the gate cannot be cited, whatever the record says was closest', async () => {
+  const { asked, data } = await answering(
+    (_range, view) => {
+      const { closest = [] } = resultIn(view) as { closest?: { passage: string }[] };
+      return finish(TRUE, [{ text: TRUE, evidence: [`doc:${closest[0]?.passage ?? ''}`] }]);
+    },
+    { question: 'Can students get a discount on lamps?' },
+  );
+
+  const { turn, objections } = await asked();
+
+  expect(data()).toMatchObject({ verdict: 'no_result', closest: [{}] });
+  expect(objections[0]).toContain('was not shown in this turn');
   expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
 });
 

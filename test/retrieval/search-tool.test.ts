@@ -54,11 +54,11 @@ describe('search_knowledge', () => {
       menu: ['Look up an order', 'Cancel an order'],
       closest: [
         {
-          evidence: 'doc:returns@abc123abc123#0-44',
+          passage: 'returns@abc123abc123#0-44',
           scores: { vector: 0.5, lexical: 3, rerank: 0.61 },
         },
         {
-          evidence: 'doc:returns@abc123abc123#0-44',
+          passage: 'returns@abc123abc123#0-44',
           scores: { vector: 0.5, lexical: 3, rerank: 0.3 },
         },
       ],
