@@ -9,15 +9,24 @@ const MOST_RETRIES = 2;
 /** Between two signs of life of a call that waits. Milliseconds. */
 const SIGN_MS = 50;
 
-/** Puts the runtime's limits around a model. A provider that throws is a defect; the turn gets a failure all the same. */
-export function modelClient(model: Model): ModelClient {
+/**
+ * Puts the runtime's limits around a model. A provider that throws is a defect; the turn gets a failure all the same.
+ *
+ * @param onlooker asked before each call for what takes the pieces of its answer as they are written
+ */
+export function modelClient(
+  model: Model,
+  onlooker?: () => NonNullable<ModelCall['writing']>,
+): ModelClient {
   return {
     ...(model.account === undefined ? {} : { account: model.account }),
     estimate: (view) => model.estimate(view),
     async ask(view, limits): Promise<ModelAnswer> {
       const { timeoutMs } = limits;
+      const writing = onlooker?.();
+      const looked = writing === undefined ? {} : { writing };
       const end = await within(limits, (call) =>
-        patiently({ ...call, timeoutMs }, (again) => model.ask(view, again)),
+        patiently({ ...call, ...looked, timeoutMs }, (again) => model.ask(view, again)),
       );
       switch (end.kind) {
         case 'answered':

@@ -73,6 +73,10 @@ export interface WebhookPort {
 
 /** The events of a turn, those on record first, then as they happen; over when the turn has ended. */
 export interface TurnFeedPort {
-  follow(turnId: string, signal: AbortSignal, after?: number): AsyncIterable<TurnEvent>;
+  follow(
+    turnId: string,
+    signal: AbortSignal,
+    after?: number,
+  ): AsyncIterable<TurnEvent | { type: 'model_writing'; text: string }>;
   close(): void;
 }

@@ -52,16 +52,6 @@ function isDocument(evidence: string): boolean {
   return evidence.startsWith('doc:');
 }
 
-/** The ranges of documents that observations of this turn have shown. */
-export function shownRanges(state: TurnState): Set<string> {
-  const shown = allCalls(state).flatMap(({ result }) =>
-    result?.kind === 'ok' ? (JSON.stringify(result.observation.data).match(RANGE) ?? []) : [],
-  );
-  return new Set(shown);
-}
-
-const RANGE = /doc:[^@#\s"]+@[0-9a-f]+#\d+-\d+/g;
-
 /** What a call answered and what its re-reads found. */
 function observationsOf(id: string, state: TurnState): Observation[] {
   const call = allCalls(state).find((one) => one.id === id);

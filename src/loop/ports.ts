@@ -191,6 +191,8 @@ export type ModelCall = {
   signal: AbortSignal;
   /** To be called for every sign of progress, such as each chunk of a stream. */
   heartbeat(): void;
+  /** Takes what is being written, piece by piece, where somebody may look on. The answer is what counts. */
+  writing?(piece: string): void;
   /** What is left of the call's time, in milliseconds, for providers that want to be told. */
   timeoutMs: number;
 };
@@ -312,13 +314,9 @@ export interface Citations {
    * `reply`: with its citations rendered for the channel. `objection`: a claim that does not stand, worded for the model, and
    * what is left of the reply without such claims, if anything is.
    */
-  check(finish: {
-    reply: string;
-    claims: readonly StatedClaim[];
-    /** Ranges the model was shown in this turn. */
-    shown: ReadonlySet<string>;
-    channel?: string;
-  }): Promise<{ reply: string } | { objection: string; without?: string }>;
+  check(
+    finish: Pick<Finish, 'reply' | 'as' | 'claims' | 'calls'> & { channel?: string },
+  ): Promise<{ reply: string } | { objection: string; without?: string }>;
 }
 
 export type Ports = {

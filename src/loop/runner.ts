@@ -15,7 +15,7 @@ import { answered, limitOf } from './asking.ts';
 import { checkCall } from './check.ts';
 import { callsToCheck } from './conflicts.ts';
 import { establishedFacts, newFacts } from './facts.ts';
-import { judgeFinish, shownRanges } from './finish.ts';
+import { judgeFinish } from './finish.ts';
 import { OpenTurn } from './open-turn.ts';
 import { openTurn } from './opening.ts';
 import { howAsked, howCalled, howRead, leftOpen, nameOf, UnderWay } from './under-way.ts';
@@ -31,7 +31,7 @@ import {
   type Reservation,
   type Signal,
 } from './ports.ts';
-import { currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
+import { allCalls, currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
 import { deliveriesAtEnd, historyEntry, holdingDelivery, repetitionAt } from './voice.ts';
 import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
@@ -174,10 +174,10 @@ class Runner {
     if (citations === undefined || proposal?.kind !== 'finish_candidate') {
       return this.#turn.apply(judged);
     }
-    const { reply, claims } = proposal;
+    const { reply, as, claims } = proposal;
     const channel = claimed.messages[0]?.channel;
     const looked = await citations.check({
-      ...{ reply, claims, shown: shownRanges(state) },
+      ...{ reply, as, claims, calls: allCalls(state) },
       ...(channel === undefined ? {} : { channel }),
     });
     if ('reply' in looked) {

@@ -43,7 +43,7 @@ export async function receive(
       const error = isRecord(body['error']) ? { error: wireError(body, status) } : {};
       return { ...lineOf(line), answer: { ...wire.read(body, request), ...error } };
     }
-    const answer = await wire.collect(wire.events(response, abort), {
+    const answer = await wire.collect(watched(wire, wire.events(response, abort), call.writing), {
       request,
       sawDone: () => line.sawDone,
     });
@@ -57,6 +57,19 @@ export async function receive(
     signal.removeEventListener('abort', stop);
     // Gives the socket back when the answer was not read to its end.
     if (!whole) abort.abort();
+  }
+}
+
+/** The events of a stream, each shown to whoever looks on. */
+async function* watched(
+  wire: Wire,
+  events: AsyncIterable<unknown>,
+  writing: ModelCall['writing'],
+): AsyncGenerator<unknown, undefined> {
+  for await (const event of events) {
+    const piece = isRecord(event) ? wire.pieceOf(event) : '';
+    if (piece !== '') writing?.(piece);
+    yield event;
   }
 }
 

@@ -66,6 +66,8 @@ export type Wire = {
   /** Sends a request; the SDK's errors may be thrown as they are. */
   post(request: WireRequest, way: { fetch: typeof fetch; signal: AbortSignal }): Promise<Response>;
   events(response: Response, abort: AbortController): AsyncIterable<unknown>;
+  /** What an event of a stream adds to the text or to the arguments that are being written; often nothing. */
+  pieceOf(event: Record<string, unknown>): string;
   /** Puts a stream together. `sawDone` tells whether the mark of its end has come. */
   collect(
     events: AsyncIterable<unknown>,

@@ -1,10 +1,11 @@
 import type { Claim } from '../contracts/index.ts';
-import type { Citations } from '../loop/index.ts';
+import type { CallState, Citations } from '../loop/index.ts';
 import { checkClaims, citationOf, citedDocuments, isCitation, parseCitation } from './cite.ts';
 import { judgeClaims } from './cite-judge.ts';
 import type { SupportJudge } from './judge.ts';
 import type { Knowledge } from './knowledge.ts';
 import { renderCitations, withoutClaims } from './render-citations.ts';
+import { knowledgeAnswerSchema, SEARCH_TOOL } from './search-tool.ts';
 
 /**
  * Looks up what a reply cites: every range must stand in the document as it is now, in a passage the model was shown in this
@@ -15,9 +16,15 @@ export function citationsOf(
   judge?: SupportJudge,
 ): Citations {
   return {
-    async check({ reply, claims, shown, channel }) {
+    async check({ reply, as, claims: stated, calls, channel }) {
+      const { searches, shown, observed } = seenIn(calls);
+      // A search is no evidence: its passages are.
+      const claims = stated.map(({ text, evidence }): Claim => {
+        return { text, evidence: evidence.filter((one) => !searches.has(one)) };
+      });
+      if (as === 'replied' && claims.length === 0 && shown.size > 0) return { objection: NO_CLAIM };
       const documents = await knowledge.documents(citedDocuments(claims));
-      let checked = checkClaims(claims, documents);
+      let checked = checkClaims(claims, documents, observed);
       if (judge !== undefined) checked = await judgeClaims(checked, claims, judge);
       const unseen = claims.findIndex(({ evidence }) =>
         evidence.some((one) => isCitation(one) && !wasShown(one, shown)),
@@ -43,6 +50,30 @@ export function citationsOf(
       return { objection, without: renderCitations(without, claims, cited, channel) };
     },
   };
+}
+
+const NO_CLAIM =
+  'passages were found and the reply claims nothing: name each statement with its passage, or finish as no_answer';
+
+/** What the calls of a turn have shown: ranges of documents, and what else there is to rest a claim on. */
+function seenIn(calls: readonly CallState[]) {
+  const searches = new Set<string>();
+  const shown = new Set<string>();
+  const observed = new Map<string, string>();
+  for (const { id, tool, result, effect } of calls) {
+    if (result?.kind !== 'ok') continue;
+    const reads = effect?.reads.flatMap(({ observation }) => observation ?? []) ?? [];
+    if (tool !== SEARCH_TOOL) {
+      const all = [result.observation, ...reads];
+      observed.set(id, all.map(({ data }) => JSON.stringify(data)).join(' '));
+      continue;
+    }
+    searches.add(id);
+    const found = knowledgeAnswerSchema.safeParse(result.observation.data).data;
+    if (found?.verdict !== 'found') continue;
+    for (const { evidence } of found.passages) shown.add(evidence);
+  }
+  return { searches, shown, observed };
 }
 
 /** The range lies inside of one that was shown, in the same version. */

@@ -78,11 +78,15 @@ export function citedDocuments(claims: readonly Claim[]): string[] {
 
 /**
  * Locates every cited range in the stored documents and checks that the quotations support their claim by its words. Other
- * evidence, such as ids of observations, is not looked at; a claim without any evidence is objected to. Pure.
+ * evidence, ids of observations, is others' to judge where it stands alone; beside a citation it may support the claim too. A
+ * claim without any evidence is objected to. Pure.
+ *
+ * @param observed what observations of the turn say, by their evidence id
  */
 export function checkClaims(
   claims: readonly Claim[],
   documents: readonly CitableDocument[],
+  observed: ReadonlyMap<string, string> = new Map(),
 ): CheckedClaims {
   const byId = new Map(documents.map((document) => [document.id, document]));
   const located: LocatedRange[] = [];
@@ -100,8 +104,8 @@ export function checkClaims(
       return;
     }
     const ranges = found.filter((one) => 'quote' in one);
-    const onlyDocuments = ranges.length === evidence.length;
-    if (onlyDocuments && !supports(text, ranges)) {
+    const others = evidence.flatMap((one) => observed.get(one) ?? []);
+    if (ranges.length > 0 && !supports(text, ranges, others)) {
       const message = `the cited passage does not say "${text}": cite the passage that does, or leave the claim out`;
       objections.push({ claim, code: 'not_supported', message });
       return;
@@ -149,11 +153,21 @@ function locate(
 /** Share of a claim's words that must stand in what it cites. Every number must. */
 const SUPPORTED = 0.6;
 
-function supports(claim: string, ranges: readonly LocatedRange[]): boolean {
-  const cited = ranges.map(({ title, heading, quote }) => `${title} ${heading} ${quote}`).join(' ');
-  const quoted = ranges.map((range) => range.quote).join(' ');
-  const numbers = new Set(numbersOf(quoted));
-  if (numbersOf(claim).some((number) => !numbers.has(number))) return false;
+function supports(
+  claim: string,
+  ranges: readonly LocatedRange[],
+  observed: readonly string[],
+): boolean {
+  const cited = [
+    ...ranges.map(({ title, heading, quote }) => `${title} ${heading} ${quote}`),
+    ...observed,
+  ].join(' ');
+  const numbers = new Set(ranges.flatMap(({ quote }) => numbersOf(quote)));
+  const seen = new Set(observed.flatMap(numbersOf));
+  // Records hold amounts in minor units.
+  const stands = (number: string): boolean =>
+    numbers.has(number) || seen.has(number) || seen.has(String(Math.round(Number(number) * 100)));
+  if (!numbersOf(claim).every(stands)) return false;
   const words = [...new Set(contentWords(claim).map(concept))];
   const there = new Set(contentWords(cited).map(concept));
   const found = words.filter((word) => there.has(word)).length;

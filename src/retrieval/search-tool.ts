@@ -6,6 +6,8 @@ import { citationOf, placeOf } from './cite.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { Ranked } from './ports.ts';
 
+export const SEARCH_TOOL = 'search_knowledge';
+
 const scoresSchema = z.object({
   /** Cosine of question and passage; null where only words found it. */
   vector: z.number().nullable(),
@@ -24,7 +26,8 @@ const passageSchema = z.object({
 /** A passage that was looked at and not shown: for the record, without its text and not in the form of evidence. */
 const passedOver = z.object({ passage: z.string(), scores: scoresSchema });
 
-const outputSchema = z.discriminatedUnion('verdict', [
+/** What the search answers. */
+export const knowledgeAnswerSchema = z.discriminatedUnion('verdict', [
   z.object({ verdict: z.literal('found'), passages: z.array(passageSchema).min(1) }),
   z.object({
     verdict: z.literal('no_result'),
@@ -35,7 +38,7 @@ const outputSchema = z.discriminatedUnion('verdict', [
     closest: z.array(passedOver),
   }),
 ]);
-export type KnowledgeAnswer = z.infer<typeof outputSchema>;
+export type KnowledgeAnswer = z.infer<typeof knowledgeAnswerSchema>;
 
 /** Passages named in a result without an answer. */
 const CLOSEST = 3;
@@ -43,7 +46,7 @@ const CLOSEST = 3;
 /** The read by which a model looks into the documents. Only agents that have documents get it. */
 export function searchKnowledge(knowledge: Pick<Knowledge, 'search' | 'menu'>): ToolContract {
   return defineTool({
-    name: 'search_knowledge',
+    name: SEARCH_TOOL,
     description: {
       use:
         'Looks up policies and product facts in the documents. Ask one question in plain words. Cite the evidence of the ' +
@@ -51,7 +54,7 @@ export function searchKnowledge(knowledge: Pick<Knowledge, 'search' | 'menu'>): 
       avoid: 'facts about an order or a customer: other tools read those.',
     },
     input: z.object({ question: z.string().min(3).max(500) }),
-    output: outputSchema,
+    output: knowledgeAnswerSchema,
     effect: 'read',
     reversible: true,
     resource: () => ['knowledge'],

@@ -529,6 +529,15 @@ export class Store implements TurnStore {
     };
   }
 
+  /** Shows what a model is writing to whoever follows the turn. Kept nowhere; nobody waits for it. */
+  tellWriting(
+    { conversationId, turnId }: Pick<Claim, 'conversationId' | 'turnId'>,
+    text: string,
+  ): void {
+    const channel = key(this.tagOf(conversationId), 'events', turnId);
+    this.redis.publish(channel, JSON.stringify({ writing: text })).catch(() => {});
+  }
+
   // --- what wakes a parked turn -------------------------------------------------------------------------------------
 
   async recordVerdict(

@@ -14,6 +14,7 @@ import {
 import { askedModel } from '../models/index.ts';
 import type { Queues } from '../producers/index.ts';
 import { stepLog, traceOf, type TurnTrace } from '../telemetry/index.ts';
+import { liveText } from './live-text.ts';
 import { resolved } from './resolve.ts';
 import { noMeter, TurnMetrics } from '../telemetry/metrics/index.ts';
 import type { Tracer } from '../telemetry/otel/index.ts';
@@ -195,7 +196,9 @@ export class TurnWorker {
       stop: atHand.stop.signal,
       ...(citations === undefined ? {} : { citations }),
       store,
-      model: modelClient(agent.model),
+      model: modelClient(agent.model, () =>
+        liveText((text) => store.tellWriting(turn.claim, text)),
+      ),
       tools,
       clock: store.clock(),
       rules: agent.rules,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, EffectStatus, Facts, ProposalInput } from '../../src/contracts/index.ts';
 import { DEFAULT_LIMITS, proposalSchema } from '../../src/contracts/index.ts';
-import { judgeFinish, shownRanges } from '../../src/loop/finish.ts';
+import { judgeFinish } from '../../src/loop/finish.ts';
 import {
   initialState,
   type AgentRules,
@@ -154,19 +154,6 @@ describe('[S2-43] claims are held against what was observed', () => {
     expect(objection([order], claim('Within 30 days.', range, '1.1'))).toBeUndefined();
     expect(objection([order], claim('Within 30 days.', range, '9.9'))).toContain('9.9');
     expect(objection([order], claim('Within 30 days.', '1.1'))).toContain('30');
-  });
-
-  test('the ranges a turn has shown are those in its answers', () => {
-    const shown = answered('search', { hits: ['doc:a@0a#1-2', { ref: 'doc:b@ff#3-44' }, 'doc:c'] });
-    const failed: CallState = {
-      ...shown,
-      result: { kind: 'refused', code: 'x', message: 'doc:d@0a#1-2' },
-    };
-
-    expect(shownRanges(candidate([shown, answered('get', {}), failed]))).toEqual(
-      new Set(['doc:a@0a#1-2', 'doc:b@ff#3-44']),
-    );
-    expect(shownRanges(candidate([]))).toEqual(new Set());
   });
 
   test('what cannot be read as a number agrees only with itself', () => {

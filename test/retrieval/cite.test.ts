@@ -90,9 +90,15 @@ describe('[S1-22] claims', () => {
     const fact = { text: 'Order 4482 is cancelled.', evidence: ['1.1'] };
     expect(checkClaims([fact], [])).toEqual({ located: [], objections: [] });
 
-    const mixed = { ...fact, evidence: ['1.1', QUOTE] };
-    expect(checkClaims([mixed], [RETURNS]).located).toHaveLength(1);
-    expect(checkClaims([mixed], []).objections).toMatchObject([{ code: 'unknown_document' }]);
+    const mixed = { text: 'Order 4482 for 740.00 can be returned.', evidence: ['1.1', QUOTE] };
+    const seen = new Map([['1.1', '{"order":"4482","total":74000}']]);
+    expect(checkClaims([mixed], [RETURNS], seen).located).toHaveLength(1);
+    expect(checkClaims([mixed], [], seen).objections).toMatchObject([{ code: 'unknown_document' }]);
+    for (const text of ['Order 4482 for 750.00 can be returned.', 'Broken phones are replaced.']) {
+      expect(checkClaims([{ ...mixed, text }], [RETURNS], seen).objections).toMatchObject([
+        { code: 'not_supported' },
+      ]);
+    }
   });
 
   test('citations can be read back, and say which documents to load', () => {

@@ -147,6 +147,30 @@ describe('[S1-22] [S1-23] a claim without a source that says it', () => {
     expect((await asked()).turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
   });
 
+  test.each([
+    ['the search instead of a passage', () => ['1.1'], 'has no evidence'],
+    ['the search beside a passage', (range: string) => ['1.1', range], 'does not say'],
+  ])('is one that cites %s', async (_what, evidence, told) => {
+    const text = 'Within 30 days a broken phone is repaired or replaced for nothing.';
+    const { asked } = await answering((range) =>
+      finish(text, [{ text, evidence: evidence(range) }]),
+    );
+
+    const { turn, objections } = await asked();
+
+    expect(objections).toEqual(Array(2).fill(expect.stringContaining(told)));
+    expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+  });
+
+  test('is a reply to what passages were found for that claims nothing', async () => {
+    const { asked } = await answering(() => finish(FALSE, []));
+
+    const { turn, objections } = await asked();
+
+    expect(objections).toEqual(Array(2).fill(expect.stringContaining('claims nothing')));
+    expect(turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
+  });
+
   test('takes its whole sentence with it; where no other claim is left then, nothing is sent of it', async () => {
     const and = `${TRUE.slice(0, -1)} and ${FALSE.toLowerCase()}`;
     const { asked } = await answering((range) =>

@@ -23,7 +23,7 @@ const filterSchema = z.object({
   conversation: z.string().optional(),
   from: z.iso.datetime().optional().describe('Ended at or after'),
   to: z.iso.datetime().optional().describe('Ended before'),
-  limit: z.number().int().positive().optional().describe('Cases at most'),
+  limit: z.number().int().positive().optional().describe('Cases that would run, at most'),
 });
 
 const batchSchema = z.looseObject({ id: z.string(), source: z.string().nullable() });

@@ -32,7 +32,8 @@ export function addTurnEvents(
       operationId: 'followTurn',
       summary: 'The events of a turn, those on record first, then as they happen',
       description:
-        'Server-sent events; `id` counts from 1, `event` is the type. Goes on behind Last-Event-ID and ends with the turn.',
+        'Server-sent events; `id` counts from 1, `event` is the type. Goes on behind Last-Event-ID and ends with the turn. ' +
+        'In between, `model_writing` without an id: the last part of what the model is writing, masked, kept nowhere.',
       tags: ['turns'],
       security: [{ key: [] }],
       params: z.object({ id: anId }),
@@ -78,6 +79,10 @@ async function* messages(
   const { id, raw, signal } = turn;
   let seq = turn.after;
   for await (const event of feed.follow(id, signal, seq)) {
+    if (event.type === 'model_writing') {
+      yield { event: event.type, data: { text: event.text } };
+      continue;
+    }
     seq += 1;
     yield { id: String(seq), event: event.type, data: raw ? event : redactedEvent(event) };
   }

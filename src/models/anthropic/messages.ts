@@ -53,6 +53,8 @@ export function messagesWire({
         .asResponse();
     },
     events: (response, abort) => EventStream.fromSSEResponse<unknown>(response, abort, client),
+    pieceOf: ({ delta }) =>
+      isRecord(delta) ? (stringOf(delta['text']) ?? stringOf(delta['partial_json']) ?? '') : '',
     collect,
     read,
   };

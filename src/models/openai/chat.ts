@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { Wire, WireAnswer, WireRequest } from '../wire.ts';
 import { isRecord } from '../failures.ts';
-import { stringOf } from '../line.ts';
+import { stringOf, textOf } from '../line.ts';
 import type { TranscriptEntry } from '../transcript.ts';
 import { ChatDraft } from './chat-draft.ts';
 import { isVendor, type OpenAIWiring } from './settings.ts';
@@ -46,6 +46,7 @@ export function chatWire({ client, settings, Stream }: OpenAIWiring): Wire {
     },
     events: (response, abort) =>
       Stream.fromSSEResponse<unknown>(response, abort, client, false, 'events'),
+    pieceOf,
     collect,
     read,
   };
@@ -85,6 +86,14 @@ function messageOf(entry: TranscriptEntry): Message[] {
     default:
       return entry satisfies never;
   }
+}
+
+function pieceOf(event: Record<string, unknown>): string {
+  const delta = firstChoice(event)?.['delta'];
+  if (!isRecord(delta)) return '';
+  const calls: unknown[] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
+  const called = isRecord(calls[0]) && isRecord(calls[0]['function']) ? calls[0]['function'] : {};
+  return textOf(delta['content']) + (stringOf(called['arguments']) ?? '');
 }
 
 async function collect(

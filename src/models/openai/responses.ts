@@ -40,6 +40,8 @@ export function responsesWire({ client, settings, Stream }: OpenAIWiring): Wire 
     },
     events: (response, abort) =>
       Stream.fromSSEResponse<unknown>(response, abort, client, false, 'events'),
+    pieceOf: ({ type, delta }) =>
+      stringOf(type)?.endsWith('.delta') === true ? textOf(delta) : '',
     collect,
     read: (body) => answerOf(body, []),
   };
