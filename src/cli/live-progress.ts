@@ -12,7 +12,9 @@ export type LiveProgress = {
 const PLAIN_EVERY_MS = 5_000;
 
 export async function liveProgress(write: (line: string) => void): Promise<LiveProgress> {
-  const live = process.stdout.isTTY && process.stderr.isTTY && !wantsPlainText();
+  // A terminal that tells no size cannot be written over.
+  const sized = process.stderr.columns > 0 && process.stderr.rows > 0;
+  const live = process.stdout.isTTY && process.stderr.isTTY && sized && !wantsPlainText();
   return live ? atTerminal() : inPlainLines(write);
 }
 

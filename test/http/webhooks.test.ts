@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { configureSource } from '../../src/producers/ingress/index.ts';
+import { noMeter } from '../../src/telemetry/metrics/index.ts';
 import { DeadLetters } from '../../src/store/dead-letters.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
@@ -139,3 +140,25 @@ function chatMessage() {
   const headers = { 'x-chatwoot-signature': `sha256=${mac}`, 'x-chatwoot-timestamp': stamp };
   return { body, headers: { ...headers, 'content-type': 'application/json' } };
 }
+
+test('every request is counted by what became of it, also one that is turned away unread', async () => {
+  const counted: string[] = [];
+  const meter = {
+    ...noMeter,
+    add: (_name: string, labels: object) => counted.push(Object.values(labels).join(' ')),
+  };
+  const service = await start({ meter, perMinute: 4 });
+  const body = article({ id: 71, sender: 'Customer', body: 'Hello' });
+
+  await deliver(service, body);
+  await deliver(service, body);
+  await deliver(service, body, {});
+  await deliver(service, Buffer.alloc(26 * 1_048_576)).catch(() => {});
+  await deliver(service, body);
+  await expect.poll(() => counted.length).toBe(7);
+
+  expect(counted).toEqual([
+    ...['desk accepted', 'desk accepted', 'desk duplicate', 'desk duplicate'],
+    ...['desk missing_signature', 'desk too_large', 'desk rate_limited'],
+  ]);
+});

@@ -22,6 +22,8 @@ const BODY_LIMIT = 25 * 1_048_576;
 /** Deliveries of ticketing systems: checked on the bytes that came, stored message by message, then answered. */
 export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): void {
   const sources = new Map(options.sources.map((source) => [source.name, source]));
+  /** How requests came out that were looked at. */
+  const results = new WeakMap<FastifyRequest, string>();
   void api.register((hooks: Api, _none, done) => {
     hooks.removeAllContentTypeParsers();
     hooks.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => {
@@ -31,11 +33,21 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
       method: 'POST',
       url: '/v1/webhooks/:source',
       bodyLimit: BODY_LIMIT,
+      onResponse: (request, reply, done) => {
+        const webhook_result = results.get(request) ?? TURNED_AWAY[reply.statusCode];
+        const { source } = request.params as { source: string };
+        if (webhook_result !== undefined && sources.has(source)) {
+          parts.meter.add('webhook_requests_total', { source, webhook_result });
+          parts.meter.observe('webhook_duration_seconds', { source }, reply.elapsedTime / 1_000);
+        }
+        done();
+      },
       config: {
         access: 'public',
         // Turned away in the words of the system: some take a 503 for the end.
-        pressureHandler: ({ params }: FastifyRequest, reply: FastifyReply) => {
-          const source = sources.get((params as { source: string }).source);
+        pressureHandler: (request: FastifyRequest, reply: FastifyReply) => {
+          const source = sources.get((request.params as { source: string }).source);
+          results.set(request, 'shed');
           void say(reply, source?.adapter.answers.notStored ?? { status: 503 });
           return '';
         },
@@ -70,11 +82,7 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
           posted: async (id) => (await options.webhooks?.posted(id)) ?? NOTHING,
         };
         const { log } = request;
-        const count = (webhook_result: string): void => {
-          const labels = { source: source.name };
-          parts.meter.add('webhook_requests_total', { ...labels, webhook_result });
-          parts.meter.observe('webhook_duration_seconds', labels, reply.elapsedTime / 1_000);
-        };
+        const count = (result: string): unknown => results.set(request, result);
         if (reception.kind === 'refused') {
           count(reception.reason);
           log.warn({ source: source.name, reason: reception.reason }, 'delivery refused');
@@ -102,6 +110,9 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
     done();
   });
 }
+
+/** What never got as far as being looked at, by the status it was answered with. */
+const TURNED_AWAY: Readonly<Record<number, string>> = { 413: 'too_large', 429: 'rate_limited' };
 
 function say(reply: FastifyReply, { status, headers = {} }: Answer): FastifyReply {
   return reply.code(status).headers({ 'content-type': 'text/plain; charset=utf-8', ...headers });

@@ -102,6 +102,8 @@ export const LABELS = {
       // Not believed, by the reason.
       ...['no_secret', 'missing_signature', 'bad_signature'],
       ...['missing_stamp', 'bad_stamp', 'stale'],
+      // Never looked at.
+      ...['too_large', 'rate_limited', 'shed'],
     ],
   },
 } as const satisfies Record<string, Closed | Guarded>;

@@ -387,6 +387,15 @@ const VARIANTS: readonly [string, Readonly<Record<string, string>>, string | und
     ],
     [
       'zendesk.event.status_changed.json',
+      {
+        'ticket.status_changed': 'ticket.merged',
+        '"current":"SOLVED"': '"target_ticket_id":"35400"',
+      },
+      undefined,
+      { change: 'merged', conversationId: '35436', into: '35400' },
+    ],
+    [
+      'zendesk.event.status_changed.json',
       { 'ticket.status_changed': 'ticket.soft_deleted' },
       undefined,
       { change: 'deleted', conversationId: '35436' },

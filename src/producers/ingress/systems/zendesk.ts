@@ -32,6 +32,8 @@ const event = z.object({
     message: maybe(z.object({ id, body: text })),
     current: anything,
     previous: anything,
+    /** Of a merge; without it the work of the merged ticket is cancelled and not moved. */
+    target_ticket_id: maybe(id),
   }),
 });
 type Event = z.output<typeof event>;
@@ -120,7 +122,9 @@ function eventFacts(payload: Event): Fact[] {
     case 'ticket.status_changed':
       return statusFacts(payload);
     case 'ticket.merged':
-      return [{ fact: 'change', change: 'merged', conversationId }];
+      return [
+        { fact: 'change', change: 'merged', conversationId, into: payload.event.target_ticket_id },
+      ];
     case 'ticket.soft_deleted':
     case 'ticket.permanently_deleted':
       return [{ fact: 'change', change: 'deleted', conversationId }];
