@@ -2,6 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { indexDocuments } from '../examples/technova/agent/index-documents.ts';
+import { connect, Store } from '../src/store/index.ts';
 import { startRedis } from '../src/store/embedded-redis.ts';
 import { debianPackage, programOnPath } from './debian-package.ts';
 
@@ -33,6 +35,7 @@ let stopping = false;
 const redis = await startRedis({ dataDir: join(DATA, 'redis') });
 say('redis', redis.url);
 try {
+  await indexHelpPages(redis.url);
   for (const part of parts(redis.url)) await start(part);
   await startPrometheus();
   for (const name of ['grafana', 'otel-collector', 'tempo']) {
@@ -79,6 +82,18 @@ function parts(redisUrl: string): Part[] {
     own('worker', WORKER_METRICS),
     own('api', API_METRICS),
   ];
+}
+
+/** What the example answers from; what is indexed already is not done again. */
+async function indexHelpPages(redisUrl: string): Promise<void> {
+  const store = new Store({ redis: connect(redisUrl), prefix: 'tk' });
+  try {
+    const { documents } = await indexDocuments(store);
+    const { added, changed, unchanged } = documents;
+    say('help pages', `${added + changed + unchanged} documents, ${added + changed} new`);
+  } finally {
+    await store.redis.quit();
+  }
 }
 
 async function startPrometheus(): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProposalInput, View } from '../../src/index.ts';
 import type { ViewResult, ViewRound } from '../../src/loop/view.ts';
+import { isProposalTool } from '../../src/models/proposal-tools.ts';
 import type { ModelRequest, Said } from '../../test/support/model-server/index.ts';
 
 /*
@@ -27,6 +28,20 @@ const requestSchema = z.object({
       z.object({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
     ]),
   ),
+});
+
+const offerSchema = z.object({
+  tools: z
+    .array(
+      z.object({
+        function: z.object({
+          name: z.string(),
+          description: z.string(),
+          parameters: z.record(z.string(), z.unknown()),
+        }),
+      }),
+    )
+    .default([]),
 });
 
 const lineSchema = z.object({
@@ -74,7 +89,7 @@ export function overheard({ body }: Pick<ModelRequest, 'body'>): View {
     openQuestions: [],
     earlierRounds: [],
     rounds,
-    tools: [],
+    tools: toolsIn(body),
     budget: budgetIn(situation),
   };
 }
@@ -173,6 +188,12 @@ function factsIn(situation: string): View['facts'] {
       return [resource, { data, from, at: Date.parse(at), stale }];
     }),
   );
+}
+
+/** What it may call, without the ways to end a turn. */
+function toolsIn(body: unknown): View['tools'] {
+  const offered = offerSchema.parse(body).tools.map((tool) => tool.function);
+  return offered.filter(({ name }) => !isProposalTool(name));
 }
 
 function skillsIn(system: string): View['skills'] {

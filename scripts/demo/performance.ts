@@ -3,6 +3,7 @@ import type { World } from '../../examples/technova/order-service/world.ts';
 import type { Output } from '../../src/cli/output.ts';
 import { traceOf, type Trace } from '../../src/cli/trace.ts';
 import { count, iso } from '../../src/cli/wording.ts';
+import { answersOf, type Answer } from './answers.ts';
 import { compare, contradictions, type Comparison } from './compare.ts';
 import type { Household } from './household.ts';
 import type { DemoOptions } from './options.ts';
@@ -31,6 +32,8 @@ export type DemoResult = {
   kill?: Omit<Recovery, 'appliedAt' | 'killedAt'> & { appliedAt: string; killedAt: string };
   /** Of the first turn of the scenario. */
   trace: Trace | null;
+  /** Questions for which documents were searched. */
+  answers: Answer[];
   checked: Checked[];
   totals: Totals;
   differences: Difference[];
@@ -103,6 +106,7 @@ export async function performDemo(
           },
         }),
     trace: told === undefined ? null : traceOf(told),
+    answers: answersOf(tickets.flatMap((one) => verdict.storiesOf(one))),
     checked: stage.checked,
     totals: totalsOf(verdict, Date.now() - cast.startedAt),
     differences,
@@ -201,10 +205,7 @@ function report(
   if (told !== undefined) reportTrace(out, told, orderId);
   if (recovery !== undefined) reportRecovery(out, recovery, orderId);
   reportComparison(out, result.comparison, orderId, currency);
-  reportAnswers(
-    out,
-    tickets.flatMap((one) => (one.id.startsWith('asks-') ? verdict.storiesOf(one) : [])),
-  );
+  reportAnswers(out, result.answers);
   for (const one of tickets) {
     const parked = verdict.storiesOf(one).find(({ turn }) => turn.park?.kind === 'approval');
     if (parked !== undefined)

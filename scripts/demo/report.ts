@@ -6,6 +6,8 @@ import type { TurnStory } from '../../src/cli/turn-story.ts';
 import { visible } from '../../src/cli/visible-text.ts';
 import { whyCard } from '../../src/cli/why-card.ts';
 import { clock, count, duration } from '../../src/cli/wording.ts';
+import { GATE_THRESHOLD } from '../../src/retrieval/index.ts';
+import type { Answer } from './answers.ts';
 import type { ComparedRun, Comparison } from './compare.ts';
 import type { Recovery } from './plug.ts';
 import { OPERATOR } from './scenario.ts';
@@ -165,19 +167,22 @@ function endText({ outcome, stopReason, refusedBy, refunded }: ComparedRun): str
   return refunded > 0 ? 'paid, and not cancelled' : 'nothing paid';
 }
 
-/** A question the help pages answer, and one they do not. */
-export function reportAnswers(out: Output, stories: readonly TurnStory[]): void {
-  const asked = stories.filter(({ calls }) =>
-    calls.some(({ tool }) => tool === 'search_knowledge'),
-  );
-  const shown = ['replied', 'no_answer'].flatMap(
-    (reason) => asked.find(({ turn }) => turn.reason === reason) ?? [],
-  );
+/** Questions the help pages answer, one for each way of showing sources, and the one they almost answer. */
+export function reportAnswers(out: Output, answers: readonly Answer[]): void {
+  const replied = answers.filter(({ stopReason }) => stopReason === 'replied');
+  const unanswered = answers
+    .filter(({ stopReason }) => stopReason === 'no_answer')
+    .toSorted((a, b) => (b.best ?? 0) - (a.best ?? 0));
+  const shown = [
+    ...replied.filter((one, at) => replied.findIndex((o) => o.channel === one.channel) === at),
+    ...unanswered.slice(0, 1),
+  ];
   if (shown.length === 0) return;
   heading(out, 'Asked what no order can tell: said with its source, or not at all');
-  for (const { turn, deliveries } of shown) {
-    const reply = deliveries.find(({ kind }) => kind === 'reply')?.text ?? '';
-    out.write(`  "${visible(turn.messages[0]?.text ?? '')}"`);
+  for (const { question, channel, best, reply } of shown) {
+    const score = best === null ? 'no passage' : `best passage ${best.toFixed(2)}`;
+    const about = [...(channel === null ? [] : [channel]), `${score}, needed ${GATE_THRESHOLD}`];
+    out.write(`  "${visible(question)}"  (${visible(about.join(': '))})`);
     for (const line of reply.split('\n').filter((one) => one !== '')) {
       out.write(`      ${visible(line)}`);
     }

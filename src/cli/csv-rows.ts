@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { CsvError, parse, type InfoRecord } from 'csv-parse';
 import { usageError, type CommandError } from './errors.ts';
 import type { Row } from './message-rows.ts';
+import { linesOf } from './text-lines.ts';
 
 /** What the columns of a file of messages are called. */
 const NEEDED = ['source', 'conversationId', 'messageId', 'text'];
@@ -30,11 +30,11 @@ export async function* readCsvRows(
     columns: (header: string[]) => columnsOf(header, note),
     ...{ bom: true, info: true, raw: true, skip_empty_lines: true, relax_column_count: true },
     ...{ max_record_size: LARGEST_ROW, skip_records_with_error: true },
-    onSkip: (error) => {
+    onSkip: (error, raw = '') => {
       if (error === undefined) return;
       const line = error['lines'] as number;
       if (error.code === 'CSV_MAX_RECORD_SIZE') rows.destroy(endless(line));
-      else broken.push(brokenRow(error, line));
+      else broken.push(brokenRow(error, line, raw));
     },
   });
   const lines = Readable.from(oneLineEnd(input));
@@ -43,14 +43,14 @@ export async function* readCsvRows(
     yield* broken.splice(0);
     const line = info.lines - (raw.trim().match(/\n/g)?.length ?? 0);
     if (info.error === undefined) yield { line, value: messageOf(record) };
-    else yield brokenRow(info.error, line);
+    else yield brokenRow(info.error, line, raw);
   }
   yield* broken;
 }
 
 /** The parser counts a line break of two characters inside quotes as two. */
 async function* oneLineEnd(input: Readable): AsyncGenerator<string> {
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) yield `${line}\n`;
+  for await (const line of linesOf(input)) yield `${line}\n`;
 }
 
 function columnsOf(header: string[], note: (line: string) => void): string[] {
@@ -85,9 +85,9 @@ function endless(line: number): CommandError {
   );
 }
 
-function brokenRow(error: CsvError, line: number): Row {
+function brokenRow(error: CsvError, line: number, raw: string): Row {
   const fix = FIXES[error.code] ?? error.message;
-  return { line, broken: 'no row of the CSV', fix };
+  return { line, broken: 'no row of the CSV', fix, text: raw.trim() };
 }
 
 const FIXES: Readonly<Record<string, string>> = {

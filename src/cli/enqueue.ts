@@ -1,28 +1,15 @@
 import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { TicketMessage } from '../contracts/index.ts';
 import { conversationIdOf, messageIdOf } from '../store/index.ts';
-import { badRowText, messageOf, type BadRow } from './bad-row.ts';
 import { withQueues } from './connection.ts';
-import { CommandError, EXIT, usageError, type ExitCode } from './errors.ts';
+import { CommandError, usageError, type ExitCode } from './errors.ts';
+import { HandIn, type Accept } from './hand-in.ts';
 import { perform, type Invocation } from './invocation.ts';
-import { readRows, type Row } from './message-rows.ts';
-import type { Output } from './output.ts';
+import { readRows } from './message-rows.ts';
 import { ReadProgress, type Input } from './read-progress.ts';
-import { visible } from './visible-text.ts';
-import { count } from './wording.ts';
-
-/** The JSON of `enqueue`. */
-export type Enqueued = {
-  result: 'success' | 'partial' | 'failed';
-  accepted: number;
-  /** Handed in before; nothing happens twice. */
-  known: number;
-  bad: number;
-  /** The first bad rows. */
-  badRows: BadRow[];
-  dryRun: boolean;
-};
+import { rejectedBeside } from './rejected-rows.ts';
 
 export function addEnqueue(program: Command): void {
   program
@@ -37,7 +24,11 @@ export function addEnqueue(program: Command): void {
         'csv with a header, or jsonl; else by the name of the file',
       ).choices(['csv', 'jsonl']),
     )
-    .option('--dry-run', 'reads and checks every row, and hands nothing in')
+    .option(
+      '--rejected <file>',
+      'where bad rows go, to be corrected and handed in; default: beside the file, as <name>.rejected.jsonl',
+    )
+    .option('--dry-run', 'reads and checks every row; hands nothing in and writes no file')
     .addHelpText(
       'after',
       '\nA row: {"source": "zendesk", "conversationId": "4482", "messageId": "m1", "text": "Where is my order?",\n' +
@@ -50,19 +41,19 @@ export function addEnqueue(program: Command): void {
     );
 }
 
-type EnqueueOptions = { dryRun?: boolean; format?: 'csv' | 'jsonl' };
-
-type Accept = (
-  message: TicketMessage,
-) => Promise<{ kind: 'accepted' | 'known'; conversationId: string; id: string }>;
+type EnqueueOptions = { dryRun?: boolean; format?: 'csv' | 'jsonl'; rejected?: string };
 
 async function enqueue(
   invocation: Invocation,
   file: string,
-  { dryRun = false, format }: EnqueueOptions,
+  { dryRun = false, format, rejected }: EnqueueOptions,
 ): Promise<ExitCode> {
   const { settings, out } = invocation;
+  if (rejected !== undefined && resolve(rejected) === resolve(file)) {
+    throw usageError(`${rejected} is the file that is read: name another one for the bad rows`);
+  }
   const input = await openInput(file);
+  const badRowsTo = rejected ?? (file === '-' ? undefined : rejectedBeside(file));
   // Whoever reads our lines may stop reading; the messages behind them are handed in all the same.
   out.outlivesItsReader();
   const isCsv = (format ?? (file.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl')) === 'csv';
@@ -71,15 +62,14 @@ async function enqueue(
     : readRows(input.stream);
   const progress = new ReadProgress(input, out);
   if (dryRun) {
-    return new HandIn(out, (message) => Promise.resolve(named(message)), true).all(rows, progress);
+    const accept: Accept = (message) => Promise.resolve(named(message));
+    return new HandIn(out, accept, { dryRun: true }).all(rows, progress);
   }
   return withQueues(settings, async ({ store, queues }) => {
     await store.open();
     const { acceptMessage } = await import('../producers/index.ts');
-    return new HandIn(out, (message) => acceptMessage(store, queues, message), false).all(
-      rows,
-      progress,
-    );
+    const accept: Accept = (message) => acceptMessage(store, queues, message);
+    return new HandIn(out, accept, { dryRun: false, badRowsTo }).all(rows, progress);
   });
 }
 
@@ -107,101 +97,6 @@ async function openInput(file: string): Promise<Input> {
     const problem = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw usageError(
       `${file} cannot be read (${problem}): name a file of messages, or - for stdin`,
-    );
-  }
-}
-
-/** Messages on their way to Redis at a time. */
-const AT_ONCE = 64;
-const BAD_ROWS_KEPT = 100;
-
-/** Hands rows in, many at a time, those of one conversation in their order. */
-class HandIn {
-  readonly #out: Output;
-  readonly #accept: Accept;
-  readonly #counts: Enqueued;
-  /** At most one message of a conversation is on its way. */
-  readonly #onTheWay = new Map<string, Promise<void>>();
-  #problem: unknown;
-
-  constructor(out: Output, accept: Accept, dryRun: boolean) {
-    this.#out = out;
-    this.#accept = accept;
-    this.#counts = { result: 'success', accepted: 0, known: 0, bad: 0, badRows: [], dryRun };
-  }
-
-  async all(rows: AsyncIterable<Row>, progress: ReadProgress): Promise<ExitCode> {
-    try {
-      for await (const row of rows) {
-        if (this.#problem !== undefined) break;
-        const message = messageOf(row);
-        if ('fix' in message) this.#bad(message);
-        else await this.#send(message, row.line);
-        await progress.look(this.#counts);
-      }
-    } finally {
-      await Promise.all(this.#onTheWay.values());
-      await progress.end(this.#counts);
-    }
-    if (this.#problem !== undefined) throw this.#interrupted();
-    return this.#report();
-  }
-
-  async #send(message: TicketMessage, line: number): Promise<void> {
-    const thread = JSON.stringify([message.source, message.conversationId]);
-    // The order of the rows is the order of acceptance.
-    await this.#onTheWay.get(thread);
-    while (this.#onTheWay.size >= AT_ONCE) await Promise.race(this.#onTheWay.values());
-    const sent = this.#handIn(message, line).finally(() => this.#onTheWay.delete(thread));
-    this.#onTheWay.set(thread, sent);
-  }
-
-  async #handIn(message: TicketMessage, line: number): Promise<void> {
-    if (this.#problem !== undefined) return;
-    const out = this.#out;
-    try {
-      const { kind, conversationId, id } = await this.#accept(message);
-      this.#counts[kind] += 1;
-      if (out.format === 'id') out.write(visible(conversationId));
-      out.progress({ line, result: kind, conversationId, messageId: message.messageId, id });
-    } catch (error) {
-      this.#problem ??= error;
-    }
-  }
-
-  #bad(row: BadRow): void {
-    const out = this.#out;
-    this.#counts.bad += 1;
-    if (this.#counts.badRows.length < BAD_ROWS_KEPT) this.#counts.badRows.push(row);
-    out.note(visible(badRowText(row)));
-    out.progress({ result: 'bad', ...row });
-  }
-
-  #report(): ExitCode {
-    const out = this.#out;
-    const counts = this.#counts;
-    const { accepted, known, bad, dryRun } = counts;
-    counts.result = bad === 0 ? 'success' : accepted + known > 0 ? 'partial' : 'failed';
-    if (out.format !== 'id') {
-      const verb = dryRun ? 'could be accepted' : 'accepted';
-      const text = `${count(accepted, 'message')} ${verb}, ${known} known already, ${count(bad, 'bad row')}`;
-      out.card(counts, { id: () => '', text: () => text });
-    }
-    return bad === 0 ? EXIT.ok : EXIT.findings;
-  }
-
-  #interrupted(): CommandError {
-    const { accepted, known } = this.#counts;
-    const problem = this.#problem instanceof Error ? this.#problem.message : String(this.#problem);
-    return new CommandError(
-      {
-        code: 'interrupted',
-        message: `Redis stopped taking messages after ${count(accepted + known, 'message')}: ${problem}`,
-        next: 'run the same command again: what was accepted is known and will not be done twice',
-        exitCode: EXIT.tryAgain,
-        retryable: true,
-      },
-      { cause: this.#problem },
     );
   }
 }

@@ -146,6 +146,6 @@ function textOf(one: Evaluated, out: Output): string {
   ].join('\n');
 }
 
-function shareText({ count, of, share }: Share): string {
-  return of === 0 ? '-' : `${(100 * share).toFixed(1)} % (${count} of ${of})`;
+function shareText({ count, of }: Share): string {
+  return of === 0 ? '-' : `${((100 * count) / of).toFixed(1)} % (${count} of ${of})`;
 }

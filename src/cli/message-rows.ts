@@ -1,10 +1,15 @@
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { linesOf } from './text-lines.ts';
 
 /** One row of the input: the line it begins on, and what it holds or why nobody can tell. */
 export type Row =
   | { line: number; value: unknown }
-  | { line: number; /** What stands there instead of a row. */ broken: string; fix: string };
+  | {
+      line: number;
+      /** What stands there instead of a row. */ broken: string;
+      fix: string;
+      text: string;
+    };
 
 /** An object over several lines is read whole up to this size. Characters. */
 const LARGEST_OBJECT = 1_000_000;
@@ -14,11 +19,10 @@ const LARGEST_OBJECT = 1_000_000;
  * no more than the beginning of an input that is neither.
  */
 export async function* readRows(input: Readable): AsyncGenerator<Row> {
-  const lines = createInterface({ input, crlfDelay: Infinity });
   let number = 0;
   let held: { line: number; text: string }[] | undefined = [];
   let heldLength = 0;
-  for await (const text of lines) {
+  for await (const text of linesOf(input)) {
     number += 1;
     const line = { line: number, text: number === 1 ? text.replace(/^\ufeff/, '') : text };
     if (line.text.trim() === '') continue;
@@ -46,6 +50,6 @@ function rowOf({ line, text }: { line: number; text: string }): Row {
     return { line, value: JSON.parse(text) as unknown };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { line, broken: 'not JSON', fix: `${why}; write one JSON object on one line` };
+    return { line, broken: 'not JSON', fix: `${why}; write one JSON object on one line`, text };
   }
 }

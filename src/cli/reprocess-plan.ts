@@ -6,6 +6,7 @@ import type { PlannedCase } from '../store/batches.ts';
 import type { Invocation } from './invocation.ts';
 import { liveProgress, noProgress } from './live-progress.ts';
 import { batchOf, withReprocess } from './reprocess-connection.ts';
+import { startHint } from './reprocess-watch.ts';
 import { RowWriter } from './row-writer.ts';
 import { visible } from './visible-text.ts';
 import { wholeNumber } from './whole-number.ts';
@@ -36,7 +37,7 @@ export function filterOptions(command: Command): Command {
     .option('--conversation <id...>', 'such as zendesk/4482')
     .option('--ended-after <time>', 'ISO 8601, such as 2026-11-30T14:00Z', readTime)
     .option('--ended-before <time>', 'ISO 8601', readTime)
-    .option('--limit <n>', 'cases at most; the oldest first', wholeNumber(1_000_000));
+    .option('--limit <n>', 'cases that run, at most; the oldest first', wholeNumber(1_000_000));
 }
 
 const REASONS = Object.values(STOP_REASONS).flat();
@@ -90,7 +91,10 @@ async function showPlan(
 ): Promise<void> {
   if (out.format === 'id') return out.write(batch.id);
   const summary = await reprocess.summary(batch.id);
-  if (out.isText) return out.write(planText(batch, summary));
+  if (out.isText) {
+    const named = batch.cases <= NAMED ? await reprocess.batches.cases(batch.id, 0, NAMED) : [];
+    return out.write([...named.map(caseLine), planText(batch, summary)].join('\n'));
+  }
   const writer = new RowWriter<PlannedCase>(out, {
     head: { plan: batch },
     name: 'cases',
@@ -99,6 +103,33 @@ async function showPlan(
   });
   for await (const page of reprocess.batches.pages(batch.id, 200)) await writer.write(page);
   writer.end({ summary });
+}
+
+/** Cases up to which a table names each one. */
+const NAMED = 20;
+const VERDICTS = { run: 'will run', skip: 'will skip', person: 'needs a person' } as const;
+
+/** `desk/c1  will run  escalated/model_escalated  would be new: refund order:1`. */
+function caseLine({
+  conversationId,
+  turnId,
+  verdict,
+  why,
+  before,
+  open,
+  done,
+}: PlannedCase): string {
+  const effects = (title: string, list: readonly { tool: string; resource: string }[]): string[] =>
+    list.length === 0
+      ? []
+      : [`${title}: ${list.map(({ tool, resource }) => `${tool} ${resource}`).join(', ')}`];
+  const parts = [
+    ...[conversationId, turnId, VERDICTS[verdict], `${before.outcome}/${before.reason}`],
+    ...(why === undefined ? [] : [why]),
+    ...(verdict === 'run' ? effects('would be new', open) : []),
+    ...effects('on record', done),
+  ];
+  return visible(parts.join('  '));
 }
 
 function cells(one: PlannedCase): Record<string, unknown> {
@@ -114,9 +145,9 @@ function cells(one: PlannedCase): Record<string, unknown> {
 export function planText(batch: BatchView, summary: PlanSummary): string {
   const { id, hash, cases, plannedAt, status } = batch;
   const next =
-    status === 'planned'
-      ? `Nothing was started. Start it: turnkeeper reprocess run ${id} --by <you> --name <incident> --reason <why>`
-      : `It is ${status}: turnkeeper reprocess status ${id}`;
+    status === 'planned' ? startHint(id) : `It is ${status}: turnkeeper reprocess status ${id}`;
+  const none =
+    cases === 0 ? '0 cases match' : `${count(cases, 'case')} match and none of them would run`;
   return [
     `plan ${id}  of ${day(plannedAt)}`,
     `  hash            ${hash}`,
@@ -126,9 +157,8 @@ export function planText(batch: BatchView, summary: PlanSummary): string {
     ...groups('needs a person', total(summary.person), summary.person),
     ...(summary.run === 0 ? [] : effectLines(summary)),
     ...(summary.run === 0 ? [] : [estimate(batch, summary)]),
-    summary.run === 0
-      ? `${count(cases, 'case')} match and none of them would run. Nothing will start.`
-      : next,
+    ...(cases === 0 ? [] : [`Case by case: turnkeeper reprocess show ${id} -o csv`]),
+    summary.run === 0 ? `${none}. Nothing will start.` : next,
   ]
     .map(visible)
     .join('\n');

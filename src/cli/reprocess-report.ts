@@ -28,7 +28,7 @@ export async function report({ settings, out }: Invocation, id: string): Promise
     const batch = await batchOf(reprocess, id);
     const view = progressOf(batch);
     const totals = noTotals();
-    const named: CaseReport[] = [];
+    const noteworthy: Noteworthy = { named: [], more: 0 };
     const writer = new RowWriter<CaseReport>(out, {
       head: { batch: view },
       name: 'cases',
@@ -38,13 +38,15 @@ export async function report({ settings, out }: Invocation, id: string): Promise
     for await (const page of reprocess.report(batch)) {
       for (const one of page) {
         addCase(totals, one);
-        if (named.length < NAMED && isNoteworthy(one)) named.push(one);
+        if (!isNoteworthy(one)) continue;
+        if (noteworthy.named.length < NAMED) noteworthy.named.push(one);
+        else noteworthy.more += 1;
       }
       await writer.write(page);
     }
     const clean = view.status === 'done' && isClean(totals);
     writer.end({ totals, result: clean ? 'success' : 'partial' });
-    if (out.isText) out.write(reportText(view, totals, named, out));
+    if (out.isText) out.write(reportText(view, totals, noteworthy, out));
     return clean ? EXIT.ok : EXIT.findings;
   });
 }
@@ -66,6 +68,9 @@ function cells(one: CaseReport): Record<string, unknown> {
   };
 }
 
+/** What a table names: cases somebody should look at, and how many there are besides. */
+type Noteworthy = { named: CaseReport[]; more: number };
+
 function isNoteworthy({ repeated, state, after }: CaseReport): boolean {
   return repeated.length > 0 || (state === 'ran' && after?.outcome !== 'completed');
 }
@@ -73,7 +78,7 @@ function isNoteworthy({ repeated, state, after }: CaseReport): boolean {
 function reportText(
   view: BatchProgress,
   totals: ReportTotals,
-  named: readonly CaseReport[],
+  { named, more }: Noteworthy,
   out: Output,
 ): string {
   const { states, effects, changes, whys, costMicros, cases } = totals;
@@ -93,7 +98,7 @@ function reportText(
       .slice(0, NAMED)
       .map(([why, number]) => `  ${String(number).padStart(7)}  ${why}`),
     `Cost ${dollars(costMicros)}`,
-    `Effects: ${effects.onRecord} on record before, ${effects.happened} of ${effects.happened + effects.notHappened} that would be new happened, ${effects.unforeseen} more that nobody had foreseen`,
+    effectsText(effects),
   ].map(visible);
   const repeats = `${effects.repeated} repeated`;
   lines.push(effects.repeated === 0 ? out.mark('good', repeats) : out.mark('bad', repeats));
@@ -102,10 +107,24 @@ function reportText(
     const again = one.repeated
       .map(({ tool, resource }) => `${tool} on ${resource} AGAIN`)
       .join(', ');
-    lines.push(
-      visible(`  ${one.conversationId}  ${one.newTurnId ?? one.turnId}  ${after}  ${again}`),
-    );
+    const cells = [one.conversationId, one.newTurnId ?? one.turnId, after, again];
+    lines.push(visible(`  ${cells.filter((cell) => cell !== '').join('  ')}`));
   }
+  if (more > 0) lines.push(`  and ${more.toLocaleString('en-US')} more`);
   lines.push(`Case by case: turnkeeper reprocess report ${view.batchId} -o csv`);
   return lines.join('\n');
+}
+
+function effectsText({
+  onRecord,
+  happened,
+  notHappened,
+  unforeseen,
+}: ReportTotals['effects']): string {
+  const promised = happened + notHappened;
+  return [
+    `Effects: ${onRecord} on record before`,
+    ...(promised === 0 ? [] : [`${happened} of ${promised} that would be new happened`]),
+    ...(unforeseen === 0 ? [] : [`${unforeseen} more than the plan could know of`]),
+  ].join(', ');
 }

@@ -64,10 +64,23 @@ function progressText(view: BatchProgress): string {
     `  ${numbers(view.underWay)} under way, ${numbers(view.waitingForPerson)} of them waiting for a person; ${numbers(view.notStarted)} not started`,
     `  ${count(rate, 'case')} a second at most${limit}`,
     ...(startedAt === null ? [] : [`  started ${day(Date.parse(startedAt))}`]),
-    `More: turnkeeper reprocess report ${batchId}`,
+    hint(batchId, status),
   ]
     .map(visible)
     .join('\n');
+}
+
+function hint(id: string, status: string): string {
+  if (status === 'planned') return startHint(id);
+  const report = `More: turnkeeper reprocess report ${id}`;
+  return ['paused', 'stopped'].includes(status)
+    ? `Go on: turnkeeper reprocess resume ${id} --by <you> --reason <why>. ${report}`
+    : report;
+}
+
+/** What is left to do with a plan. */
+export function startHint(id: string): string {
+  return `Nothing was started. Start it: turnkeeper reprocess run ${id} --by <you> --name <incident> --reason <why>`;
 }
 
 function numbers(value: number): string {
@@ -95,7 +108,7 @@ function line(view: BatchProgress, perSecond: number | undefined): string {
     `${numbers(waitingForPerson)} waiting for a person`,
   ];
   const pace =
-    perSecond === undefined
+    perSecond === undefined || over >= toRun
       ? ''
       : ` · ${perSecond.toFixed(1)}/s · about ${duration(((toRun - over) * 1_000) / perSecond)} left`;
   const state = status === 'running' ? '' : ` · ${status}`;
@@ -158,7 +171,7 @@ function finish(out: Invocation['out'], view: BatchProgress): ExitCode {
   }
   if (view.waitingForPerson > 0) {
     out.note(
-      `${count(view.waitingForPerson, 'case')} waits for a person: turnkeeper approvals list`,
+      `Waiting for a person: ${count(view.waitingForPerson, 'case')}. See turnkeeper approvals list`,
     );
   }
   return clean ? EXIT.ok : EXIT.findings;

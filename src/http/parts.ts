@@ -41,22 +41,34 @@ export type Parts = {
   meter: Meter;
 };
 
-const problem = (description: string) => ({
+/** A refusal of a route, for its documentation. */
+export const refusal = (description: string) => ({
   description,
   content: { 'application/problem+json': { schema: problemSchema } },
 });
 
 /** The refusals a route behind a key may answer with. */
 export const REFUSED = {
-  400: problem('Something in the request cannot be used; names the field, its value and the fix'),
-  401: problem('No key, or one that is not valid any more'),
-  403: problem('The key lacks the role, or is for one source only'),
-  404: problem('There is no such thing, or the key may not see it'),
-  429: problem('Too many requests; see Retry-After'),
-  503: problem('Redis gave no answer; see Retry-After'),
+  400: refusal('Something in the request cannot be used; names the field, its value and the fix'),
+  401: refusal('No key, or one that is not valid any more'),
+  403: refusal('The key lacks the role, or is for one source only'),
+  404: refusal('There is no such thing, or the key may not see it'),
+  429: refusal('Too many requests; see Retry-After'),
+  503: refusal('Redis gave no answer; see Retry-After'),
 };
 
-export const CONFLICT = { 409: problem('Too late, or somebody was first') };
+/** Those of a route that takes a body. */
+export const REFUSED_BODY = {
+  ...REFUSED,
+  413: refusal('The body is larger than what is taken'),
+  415: refusal('The body is something else than JSON'),
+};
+
+export const REUSED_KEY = {
+  422: refusal('Another message was handed in under this Idempotency-Key; this one is not stored'),
+};
+
+export const CONFLICT = { 409: refusal('Too late, or somebody was first') };
 
 export const anId = z.string().min(1).max(128);
 export const aReason = z

@@ -93,6 +93,9 @@ export async function buildServer(
     transform: jsonSchemaTransform,
   });
   await api.register(swaggerUi, { routePrefix: DOCS });
+  api.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, () =>
+    api.swagger(),
+  );
   options.addRoutes(api);
   return api;
 }

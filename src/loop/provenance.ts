@@ -20,11 +20,14 @@ type Field = {
   where: string;
   /** A digest of ours: nobody can choose it, so it may stand under any name. */
   ours?: true;
+  /** It was asked for by this very value: the answer repeats what the model chose, and does not vouch for the choice. */
+  asked?: boolean;
 };
 
 /**
  * Traces each value of a call. Free text never vouches for a value: what must come from an observation has to be the
- * whole of one of its fields, so that a note inside an order cannot fill a recipient in.
+ * whole of one of its fields, so that a note inside an order cannot fill a recipient in. What a customer may name they have
+ * to have named, or a field shows it that nobody asked for by it.
  */
 export function originsOf(
   contract: ToolContract,
@@ -42,9 +45,11 @@ export function originsOf(
     }
     const named = typeof source === 'object' ? source.field : undefined;
     const from = fields.filter((field) =>
-      named === undefined
-        ? source === 'customer' || isCalled(argument, field)
-        : isNamed(named, field),
+      named !== undefined
+        ? isNamed(named, field)
+        : source === 'customer'
+          ? field.asked !== true
+          : isCalled(argument, field),
     );
     const observed = leaves(value).map(({ value: leaf }) => originOfLeaf(leaf, argument, from));
     if (observed.every((where) => where !== null)) {
@@ -90,22 +95,35 @@ function plainName(name: string): string {
 /** Every field of what was read in this turn, in earlier ones, and of what is established. */
 function observedFields({ state, facts, claimed }: Known): Field[] {
   const fields: Field[] = [];
-  const add = (data: unknown, name: string): void => {
-    for (const { value, where } of leaves(data)) fields.push({ value, where: `${name} ${where}` });
+  const add = (data: unknown, name: string, isAsked: (field: Field) => boolean): void => {
+    for (const field of leaves(data)) {
+      fields.push({ ...field, where: `${name} ${field.where}`, asked: isAsked(field) });
+    }
   };
-  for (const { id, tool, result, effect } of allCalls(state)) {
-    if (result?.kind === 'ok') add(result.observation.data, `${tool} (${id})`);
+  for (const { id, tool, result, effect, arguments: args } of allCalls(state)) {
+    if (result?.kind === 'ok') add(result.observation.data, `${tool} (${id})`, isIn(args));
     if (effect !== undefined) fields.push(operationOf(effect.operation, `${tool} (${id})`));
   }
-  for (const [resource, fact] of Object.entries(facts)) add(fact.data, resource);
+  for (const [resource, fact] of Object.entries(facts)) {
+    add(fact.data, resource, ({ value }) => holdsWord(plain(resource), plain(String(value))));
+  }
   for (const entry of claimed.history) {
     if (entry.kind !== 'turn') continue;
-    for (const { tool, result, operation } of entry.rounds.flatMap((round) => round.results)) {
-      if (result.kind === 'ok') add(result.observation.data, `earlier ${tool}`);
-      if (operation !== undefined) fields.push(operationOf(operation, `earlier ${tool}`));
+    for (const { proposal, results } of entry.rounds) {
+      const isAsked = isIn(proposal?.kind === 'tool_calls' ? proposal.calls : []);
+      for (const { tool, result, operation } of results) {
+        if (result.kind === 'ok') add(result.observation.data, `earlier ${tool}`, isAsked);
+        if (operation !== undefined) fields.push(operationOf(operation, `earlier ${tool}`));
+      }
     }
   }
   return fields;
+}
+
+/** Whether a field repeats one of the values a call was made with. */
+function isIn(args: unknown): (field: Field) => boolean {
+  const given = leaves(args);
+  return ({ value }) => given.some((one) => same(one.value, value));
 }
 
 function operationOf(value: string, of: string): Field {
@@ -136,11 +154,27 @@ function wasSaid({ value }: Field, { claimed }: Known): boolean {
     ...claimed.messages.flatMap(({ text, subject }) => [text, subject ?? '']),
     ...earlier,
   ];
-  const word = String(value).toLowerCase();
-  return texts.some((text) => holdsWord(text.toLowerCase(), word));
+  const word = plain(String(value));
+  return texts.some((text) => holdsWord(plain(text), word));
+}
+
+/** Lower case, one kind of dash, Western digits, without marks nobody sees: one number, however it is typed. */
+function plain(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/\p{Cf}/gu, '')
+    .replaceAll(/\p{Pd}|\u2212/gu, '-')
+    .replaceAll(/\p{Nd}/gu, (digit) => {
+      const code = digit.codePointAt(0) ?? 0;
+      // The ten digits of a script begin at a code that ends with 0 or, where no digit has that one, with 6.
+      const first = code & ~15;
+      return String(code - (/\p{Nd}/u.test(String.fromCodePoint(first)) ? first : first + 6));
+    })
+    .toLowerCase();
 }
 
 function holdsWord(text: string, word: string): boolean {
+  if (word === '') return false;
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
     const around = [text[at - 1] ?? ' ', text[at + word.length] ?? ' '];
     if (around.every((character) => !/[\p{L}\p{N}]/u.test(character))) return true;

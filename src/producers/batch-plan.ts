@@ -21,7 +21,7 @@ export type PlanOptions = {
   filter: BatchFilter;
   /** Milliseconds since the epoch: turns that end later are not looked at. */
   now: number;
-  /** Most cases that are planned; the oldest first. */
+  /** Most cases that would run, so that the next plan goes on behind them; the oldest first. */
   cap?: number;
   /** Who plans it, what it is called, and why. */
   act?: { by?: string; name?: string; reason?: string };
@@ -41,13 +41,13 @@ export async function planBatch(options: PlanOptions): Promise<Batch> {
   const range = [filter.endedAfter ?? 0, filter.endedBefore ?? now, PAGE] as const;
   for await (const page of records.endedTurns(...range)) {
     looked += page.length;
-    const planned = (await casesOf(page, filter, options)).slice(0, cap - cases);
+    const planned = upTo(cap - toRun, await casesOf(page, filter, options));
     for (const one of planned) sum.update(canonicalJson(one));
     cases += planned.length;
     toRun += planned.filter(({ verdict }) => verdict === 'run').length;
     await batches.append(id, planned, PLAN_KEPT_MS);
     onProgress?.(looked);
-    if (cases >= cap) break;
+    if (toRun >= cap) break;
   }
   const batch: Batch = {
     ...{ id, status: 'planned', filter, plannedAt: now },
@@ -57,6 +57,13 @@ export async function planBatch(options: PlanOptions): Promise<Batch> {
   };
   await batches.create(batch, PLAN_KEPT_MS);
   return batch;
+}
+
+/** The first cases, up to and with the one that makes `most` that would run. */
+function upTo(most: number, cases: readonly PlannedCase[]): readonly PlannedCase[] {
+  const toRun = cases.filter(({ verdict }) => verdict === 'run');
+  const last = toRun[most - 1];
+  return last === undefined ? cases : cases.slice(0, cases.indexOf(last) + 1);
 }
 
 /** The hash of a plan as it lies in the store now. */

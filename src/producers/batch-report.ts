@@ -13,6 +13,8 @@ export type CaseReport = {
   state: 'ran' | 'skipped' | 'under_way' | 'not_started' | 'not_run';
   /** Why it was not run, or skipped at the last moment. */
   why: string | null;
+  /** The same without what names the case. */
+  group: string | null;
   before: { outcome: string; reason: string };
   after: { outcome: string; reason: string } | null;
   newTurnId: string | null;
@@ -53,18 +55,24 @@ async function reportOf(
   const base = {
     ...{ turnId, conversationId, before, after: null, newTurnId: null },
     ...{ costMicros: 0, durationMs: 0, repeated: [], happened: [], unforeseen: [] },
+    ...{ why: null, group: null },
     onRecord: one.done.map(short),
     notHappened: one.open,
   };
-  if (one.verdict !== 'run') return { ...base, state: 'not_run', why: one.why ?? null };
-  if (state === undefined) return { ...base, state: 'not_started', why: null };
-  if (state === 'queued') return { ...base, state: 'under_way', why: null };
-  if ('skipped' in state) return { ...base, state: 'skipped', why: state.skipped };
+  if (one.verdict !== 'run') {
+    const { why = null, group = why } = one;
+    return { ...base, state: 'not_run', why, group };
+  }
+  if (state === undefined) return { ...base, state: 'not_started' };
+  if (state === 'queued') return { ...base, state: 'under_way' };
+  if ('skipped' in state) {
+    return { ...base, state: 'skipped', why: state.skipped, group: state.skipped };
+  }
   const turn = await records.turn(state.as);
   const effects = await effectsOf(one, state.as, turn, records);
   return {
     ...base,
-    ...{ state: 'ran', why: null, newTurnId: state.as },
+    ...{ state: 'ran', newTurnId: state.as },
     after: { outcome: state.outcome, reason: state.reason },
     costMicros: turn?.state.spent.costMicros ?? 0,
     durationMs: turn === undefined ? 0 : (turn.endedAt ?? turn.startedAt) - turn.startedAt,
@@ -116,7 +124,7 @@ export type ReportTotals = {
   states: Record<CaseReport['state'], number>;
   /** Cases that ran, by how they had ended before and how they ended now. */
   changes: { before: string; after: string; cases: number; costMicros: number }[];
-  /** Why cases did not run, or were skipped. */
+  /** Why cases did not run, or were skipped: groups. */
   whys: Record<string, number>;
   costMicros: number;
   effects: Record<EffectList, number>;
@@ -141,7 +149,7 @@ export function addCase(totals: ReportTotals, one: CaseReport): void {
   if (one.state !== 'not_run') {
     for (const list of EFFECT_LISTS) totals.effects[list] += one[list].length;
   }
-  if (one.why !== null) totals.whys[one.why] = (totals.whys[one.why] ?? 0) + 1;
+  if (one.group !== null) totals.whys[one.group] = (totals.whys[one.group] ?? 0) + 1;
   if (one.after === null) return;
   const [before, after] = [one.before, one.after].map((end) => `${end.outcome}/${end.reason}`);
   const known = totals.changes.find((change) => change.before === before && change.after === after);

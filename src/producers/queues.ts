@@ -77,7 +77,7 @@ export class Queues {
     const queue = this.of('turns', conversationId);
     const id = await queue.getDeduplicationJobId(conversationId);
     const job = id ? await queue.getJob(id) : undefined;
-    if (!job?.opts.priority) return;
+    if (job === undefined || job.priority === 0) return;
     await job.changePriority({ priority: 0 });
     // One that was sent back for want of a slot waits for a moment.
     await job.promote().catch(() => {});

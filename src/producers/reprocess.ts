@@ -29,7 +29,7 @@ export type ReprocessFilter = {
   /** Ended at or after, and before. Milliseconds since the epoch. */
   from?: number | undefined;
   to?: number | undefined;
-  /** Cases at most. */
+  /** Cases that would run, at most. */
   limit?: number | undefined;
 };
 

@@ -57,7 +57,8 @@ export function searchKnowledge(knowledge: Pick<Knowledge, 'search' | 'menu'>): 
     output: knowledgeAnswerSchema,
     effect: 'read',
     reversible: true,
-    resource: () => ['knowledge'],
+    // None: what a document says is text to quote, and becomes no fact of the conversation.
+    resource: () => [],
     provenance: { question: 'model' },
     failureModes: ['error_status', 'times_out'],
     authorize: () => undefined,

@@ -84,7 +84,8 @@ export class TurnWorker {
   async #process(job: Job, token: string): Promise<void> {
     const { concurrency, store } = this.#options;
     // Batches get a quarter of the slots, so that a message that comes in meets a free one.
-    const isBatch = (job.opts.priority ?? 0) > 0;
+    // Not of its options: those stay as they were when a live message overtakes.
+    const isBatch = job.priority > 0;
     if (isBatch && this.#batchJobs >= Math.max(1, Math.floor(concurrency / 4))) {
       return delay({ job, token }, store.clock().now() + BATCH_WAIT_MS, store.clock());
     }

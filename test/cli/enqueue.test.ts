@@ -1,11 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import type { Enqueued } from '../../src/cli/enqueue.ts';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import type { Enqueued } from '../../src/cli/hand-in.ts';
 import type { TicketMessage } from '../../src/contracts/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { startRig, ticket } from '../support/rig.ts';
-import { emptyDirectory, runCli, runJson } from './run-cli.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
+import { emptyDirectory, runCli, runJson, startCli } from './run-cli.ts';
 
 const echo = scriptedModel((view) => ({
   kind: 'finish_candidate',
@@ -99,13 +100,116 @@ describe('enqueue', () => {
 
     expect([file.code, file.stdout]).toEqual([
       6,
-      '1 message accepted, 0 known already, 1 bad row\n',
+      '1 message accepted, 0 known already, 1 bad row, kept in export.rejected.jsonl\n',
     ]);
     expect(file.stderr).toBe(
       'line 3: requester.assurance is "certain": must be one of none, claimed, verified\n',
     );
     expect(piped).toMatchObject({ result: 'partial', accepted: 0, known: 1, bad: 1 });
     expect(rig.target.of('reply')).toEqual(['You said: Hello from 1']);
+  });
+
+  test('bad rows are kept in a file beside the input, which can be corrected and handed in itself', async () => {
+    const rig = await startRig({ model: echo });
+    const directory = emptyDirectory();
+    const kept = join(directory, 'week.rejected.jsonl');
+    const bad = { ...ticket({ messageId: 'm2' }), source: 'No Such' };
+    const rows = lines(ticket({ messageId: 'm1' }), JSON.stringify(bad), 'nonsense', '[7]');
+    writeFileSync(join(directory, 'week.jsonl'), rows);
+    const enqueue = (file: string) =>
+      runJson<Enqueued>(['enqueue', file], { store: rig.store, directory });
+
+    const first = await enqueue('week.jsonl');
+    const written = readFileSync(kept, 'utf8');
+    writeFileSync(kept, written.replaceAll('"No Such"', '"test"'));
+    const second = await enqueue('week.rejected.jsonl');
+
+    expect(first).toMatchObject({ accepted: 1, bad: 3, rejected: 'week.rejected.jsonl' });
+    expect(statSync(kept).mode & 0o077).toBe(0);
+    const [one, ...others] = written
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(one).toMatchObject({
+      ...bad,
+      rejected: { line: 2, field: 'source', value: '"No Such"', fix: expect.any(String) },
+    });
+    expect(others).toMatchObject([
+      { text: 'nonsense', rejected: { line: 3, field: 'row', value: 'not JSON' } },
+      { text: '[7]', rejected: { line: 4, field: 'row', value: 'an array' } },
+    ]);
+    expect(second).toMatchObject({ accepted: 1, bad: 2, rejected: 'week.rejected.rejected.jsonl' });
+    expect((await rig.records.conversation('test/c1'))?.waiting).toBe(2);
+  });
+
+  test('no file of bad rows is written when there is none, in a dry run, or over the file that is read', async () => {
+    const rig = await startRig({ model: echo });
+    const directory = emptyDirectory();
+    const good = join(directory, 'good.jsonl');
+    const rows = lines(ticket());
+    writeFileSync(good, rows);
+    writeFileSync(
+      join(directory, 'bad.csv'),
+      'source,conversationId,messageId,requester.id,requester.assurance,text\nx\n',
+    );
+    const run = (...args: string[]) =>
+      runCli(['enqueue', ...args], { store: rig.store, directory });
+
+    const whole = await runJson<Enqueued>(['enqueue', 'good.jsonl'], {
+      store: rig.store,
+      directory,
+    });
+    const dry = await run('bad.csv', '--dry-run');
+    const itself = await run('good.jsonl', '--rejected', './good.jsonl');
+
+    expect(whole.rejected).toBe(null);
+    expect([dry.code, itself.code]).toEqual([6, 2]);
+    expect(itself.stderr).toContain('is the file that is read');
+    expect(readFileSync(good, 'utf8')).toBe(rows);
+    const files = ['good.rejected.jsonl', 'bad.rejected.jsonl'];
+    expect(files.filter((file) => existsSync(join(directory, file)))).toEqual([]);
+  });
+
+  test('a file for bad rows that cannot be written is wrong usage, and named', async () => {
+    const rig = await startRig({ model: echo });
+
+    const { code, stderr } = await runCli(['enqueue', '-', '--rejected', 'no/such/place.jsonl'], {
+      ...{ store: rig.store, input: lines(ticket(), 'nonsense') },
+    });
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('no/such/place.jsonl cannot be written (ENOENT): name a file');
+  });
+
+  test('[P1] broken off because Redis went away, it is run again: every row is in, none twice', async () => {
+    const rig = await startRig({ model: echo });
+    const proxy = await TcpProxy.start(Number(new URL(inject('redisUrl')).port));
+    onTestFinished(() => proxy.close());
+    const rows = Array.from({ length: 3_000 }, (_, at) => ({
+      conversationId: `c${at % 300}`,
+      messageId: `m${at}`,
+    }));
+    const input = lines(...rows.map((row) => ticket(row)));
+
+    const cut = startCli(['enqueue', '-', '-o', 'jsonl'], {
+      ...{ store: rig.store, input },
+      environment: { REDIS_URL: `redis://127.0.0.1:${proxy.port}` },
+    });
+    await cut.wrote('"result":"accepted"');
+    await proxy.close();
+    const { code, stderr } = await cut.ended;
+    const again = await runJson<Enqueued>(['enqueue', '-'], { store: rig.store, input });
+
+    expect([code, stderr]).toEqual([75, expect.stringContaining('run the same command again')]);
+    expect(again.known).toBeGreaterThan(0);
+    expect(again).toMatchObject({ bad: 0, accepted: 3_000 - again.known });
+    const waiting = await Promise.all(
+      Array.from(
+        { length: 300 },
+        async (_, at) => (await rig.records.conversation(`test/c${at}`))?.waiting,
+      ),
+    );
+    expect(waiting).toEqual(Array.from({ length: 300 }, () => 10));
   });
 
   test('a text that is too long is accepted and cut once, with a marker', async () => {

@@ -26,6 +26,48 @@ describe('the rows of an input', () => {
     ]);
   });
 
+  test('end where a line ends, not at a separator of Unicode inside of a text', async () => {
+    const text = 'first\u2028second\u2029third\u0085';
+    const rows = await rowsOf(
+      `${JSON.stringify({ text })}\r\n${JSON.stringify({ text })}\r{"a":1}`,
+    );
+
+    expect(rows).toEqual([
+      { line: 1, value: { text } },
+      { line: 2, value: { text } },
+      { line: 3, value: { a: 1 } },
+    ]);
+  });
+
+  test('are the same however their bytes arrive', async () => {
+    const bytes = Buffer.from('{"text":"Grüße 🙂"}\r\n\r\n{"text":"שלום"}\r\n');
+    for (const size of [1, 2, 3, 7]) {
+      const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        bytes.subarray(at * size, (at + 1) * size),
+      );
+      const rows: Row[] = [];
+      for await (const row of readRows(Readable.from(parts))) rows.push(row);
+      expect(rows).toEqual([
+        { line: 1, value: { text: 'Grüße 🙂' } },
+        { line: 3, value: { text: 'שלום' } },
+      ]);
+    }
+  });
+
+  test('a line that never ends is named and ends the reading', async () => {
+    const endless = Readable.from(
+      (function* () {
+        yield '{"a":1}\n';
+        for (;;) yield 'x'.repeat(1_000_000);
+      })(),
+    );
+    const read = async () => {
+      for await (const _row of readRows(endless)) continue;
+    };
+
+    await expect(read()).rejects.toThrow(/^line 2 is longer than 16,000,000 characters/);
+  });
+
   test('may be a single object that spreads over lines', async () => {
     expect(await rowsOf(JSON.stringify({ a: { b: 1 } }, null, 2))).toEqual([
       { line: 1, value: { a: { b: 1 } } },

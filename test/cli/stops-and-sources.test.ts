@@ -57,10 +57,10 @@ describe('what a person who must agree is shown', () => {
     const { stdout } = await runCli(['approvals', 'show', approval.id], { store });
 
     expect(view).toMatchObject({
-      origins: { orderId: 'get_order (1.1) id', amount: 'policy' },
+      origins: { orderId: 'customer', amount: 'policy' },
       ...{ policy: approval.policy, actionHash: approval.actionHash, lookAlikes: [] },
     });
-    expect(stdout).toContain('  orderId = "1": observed, get_order (1.1) id\n');
+    expect(stdout).toContain('  orderId = "1": the customer wrote it\n');
     expect(stdout).toContain('  amount = 2000: the contract of the tool says what it may be\n');
     expect(stdout).toContain(`(policy ${approval.policy})`);
     expect(stdout).not.toContain('Careful');

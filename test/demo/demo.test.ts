@@ -90,6 +90,24 @@ test('[S0-11] [S0-13] [S0-47] every ticket ends as its fixture says; naive pays 
   expect(report.trace?.lines.map(({ text }) => text)).toContainEqual(
     expect.stringMatching(/^approved by demo-operator/),
   );
+  expect(report.answers).toContainEqual({
+    question: 'How long is the warranty on a monitor?',
+    ...{ channel: 'web', stopReason: 'replied', best: expect.any(Number) },
+    reply: expect.stringMatching(/\[Warranty.*\]\(https:\/\/help\.technova\.example\/.+\)/),
+  });
+  expect(report.answers).toContainEqual(
+    expect.objectContaining({
+      ...{ channel: 'email', stopReason: 'replied' },
+      reply: expect.stringMatching(
+        /30 days of delivery\. \[1\]\n\n\[1\] Returning an item, .+: https:/,
+      ),
+    }),
+  );
+  expect(report.answers).toContainEqual({
+    question: 'Can I also get a discount for teachers?',
+    ...{ channel: 'chat', stopReason: 'no_answer', best: expect.closeTo(0.61, 2) },
+    reply: expect.stringContaining('I can look up an order'),
+  });
   expect(report.tickets.filter(({ outcome }) => outcome === null)).toMatchObject([
     { id: 'lamp-flickers', phase: 'awaiting_approval', stopReason: null, replies: 0, effects: [] },
   ]);
@@ -105,7 +123,7 @@ test('every ticket ends as its fixture says, too, when the model is a server tha
 
   expect(report.differences).toEqual([]);
   expect([code, report.ok]).toEqual([0, true]);
-  expect(report.tickets).toHaveLength(46);
+  expect(report.tickets).toHaveLength(51);
   expect(report.kill).toMatchObject({ effectsApplied: 1 });
   expect(report.checked.map(({ part }) => part)).toContain('model server');
   expect(left).toEqual(NOTHING_LEFT);

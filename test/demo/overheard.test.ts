@@ -56,6 +56,8 @@ test('messages, rounds, facts, skills and what is left are read out of a request
     requester: view.requester,
     budget: { roundsLeft: 5, toolCallsLeft: 15 },
   });
+  expect(heard.tools.map(({ name }) => name)).toEqual(view.tools.map(({ name }) => name));
+  expect(heard.tools).not.toEqual([]);
   const [first, last, ...none] = heard.rounds;
   expect(none).toEqual([]);
   expect(first?.results).toMatchObject([

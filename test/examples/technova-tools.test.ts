@@ -5,6 +5,7 @@ import { orderSchema } from '../../examples/technova/agent/shapes.ts';
 import { checkCall, initialState, type CallState } from '../../src/loop/index.ts';
 import { DEFAULT_LIMITS, type Facts, type Requester } from '../../src/contracts/index.ts';
 import { ToolExecutor, ToolRegistry } from '../../src/tools/index.ts';
+import { message } from '../loop/contract.ts';
 import { delivered, deserted, orderOf, startServices } from '../support/technova.ts';
 
 const ana: Requester = { id: 'ana@example.com', assurance: 'verified' };
@@ -162,7 +163,7 @@ describe('what the contracts let through', () => {
         principal,
         rules: agent.rules,
         tools,
-        claimed: { messages: [], history: [] },
+        claimed: { messages: [message('It is about my order 4482.')], history: [] },
       },
     );
   const defect = { orderId: '4482', amount: 1_100, reason: 'defect', lineId: 'line-2' };

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { MAX_TEXT_LENGTH } from '../../src/contracts/index.ts';
 import { messageIdOf } from '../../src/store/index.ts';
 import { committing, ended, opened, transition } from '../support/store.ts';
@@ -22,6 +22,29 @@ test('[P1] a message is answered with 202 once it is stored, and with 200 and th
   expect(first.headers.get('location')).toBe(url);
   expect(again).toMatchObject({ status: 200, body: { id, status: 'known' } });
   expect((await records.conversation('test/c1'))?.waiting).toBe(1);
+});
+
+test('a message costs two calls of Redis: the step that stores it and its wake-up; keys and rates are not asked for', async () => {
+  const { call, tokenFor, redis } = await startService();
+  const token = await tokenFor(['ingest']);
+  const sent = vi.spyOn(redis, 'sendCommand');
+  const of = (what: string) =>
+    sent.mock.calls.filter(([{ args }]) => args.some((arg) => String(arg).includes(what))).length;
+  const send = (conversationId: string) =>
+    call('POST', '/v1/messages', { token, body: message({ conversationId }) });
+  await send('first');
+  await expect.poll(() => of(':turns:wait')).toBeGreaterThan(0);
+  // A script nobody has used yet is sent twice.
+  await redis.ping();
+  await redis.ping();
+  sent.mockClear();
+
+  for (let at = 0; at < 20; at += 1) await send(`c${at}`);
+
+  await expect.poll(() => of(':turns:wait')).toBe(20);
+  const counted = of(':rate:');
+  expect([of('messageId'), sent.mock.calls.length - counted]).toEqual([20, 40]);
+  expect(counted).toBeLessThan(20);
 });
 
 test('[P1] a message whose storing is not known to have worked is answered with 503 and Retry-After, and its repeat with 200', async () => {

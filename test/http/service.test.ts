@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { configureSource } from '../../src/producers/ingress/index.ts';
+import { noMeter } from '../../src/telemetry/metrics/index.ts';
 import { message, startService } from './service.ts';
 
 test('a ready service says that Redis takes writes, the queues answer and work is being done', async () => {
@@ -39,7 +40,12 @@ test('a process that has more to do than it can turns requests away by name, eac
   const sources = [
     configureSource({ name: 'chat', type: 'chatwoot', secrets: ['a-long-enough-secret'] }),
   ];
-  const { call } = await startService({ maxEventLoopDelay: 1, sources });
+  const counted: string[] = [];
+  const meter = {
+    ...noMeter,
+    add: (_name: string, labels: object) => counted.push(Object.values(labels).join(' ')),
+  };
+  const { call } = await startService({ maxEventLoopDelay: 1, sources, meter });
   const busy = async (path: string) => {
     for (;;) {
       const until = performance.now() + 25;
@@ -52,6 +58,7 @@ test('a process that has more to do than it can turns requests away by name, eac
   expect(refused).toMatchObject({ status: 503, body: { code: 'fst_under_pressure' } });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await busy('/v1/webhooks/chat')).status).toBe(500);
+  await expect.poll(() => counted.at(-1)).toBe('chat shed');
   expect((await call('GET', '/healthz')).status).toBe(200);
 });
 

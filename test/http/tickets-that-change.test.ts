@@ -73,6 +73,24 @@ test('a ticket that was solved and is reopened by its customer stays with the ag
   expect((await records.conversation(`desk/${ticket}`))?.holder.owner).toBe('agent');
 });
 
+test('thanks for a solved ticket get no public answer: nothing is written to it, and it is the agent’s for what comes next', async () => {
+  const { desk, records } = await open();
+  const ticket = desk.openTicket();
+  desk.say(ticket, 'first');
+  await desk.when(() => desk.replies(ticket).length === 1);
+  desk.change(ticket, { life: 'resolved' });
+  desk.say(ticket, 'ok thanks');
+  await desk.hooks.settled();
+  await quiet(records, ticket);
+  const [thanks] = await records.turnsOf(`desk/${ticket}`, 1);
+  desk.say(ticket, 'second');
+  await desk.when(() => desk.replies(ticket).length === 2);
+
+  expect([thanks?.outcome, thanks?.reason]).toEqual(['completed', 'no_reply_needed']);
+  expect(textsOf(desk, ticket)).toEqual(['Re: first', 'Re: second']);
+  expect(desk.notes(ticket)).toEqual([]);
+});
+
 /** A desk, the HTTP service its events go to, and a worker whose model can be held. */
 async function open() {
   const desk = await startDeskFake('zendesk', { hooks: { duplicates: 1 } });
@@ -85,7 +103,9 @@ async function open() {
       const text = view.messages[0]?.text ?? '';
       thinking.begin(text);
       await answers.allowed();
-      return { kind: 'finish_candidate', reply: `Re: ${text}` };
+      return text === 'ok thanks'
+        ? { kind: 'finish_candidate', as: 'no_reply_needed', reply: '' }
+        : { kind: 'finish_candidate', reply: `Re: ${text}` };
     }),
     target: desk.target(),
   });
@@ -104,7 +124,7 @@ async function open() {
   return { desk, into, thinking, answers, records };
 }
 
-/** A source whose events of a merge say where the ticket went on. */
+/** A source whose events of a merge say where the ticket went on, as Zendesk's do. */
 function tellingWhere(desk: DeskFake, into: ReadonlyMap<string, string>): Source {
   const { secret, ownAuthors } = desk;
   const source = configureSource({ name: 'desk', type: 'zendesk', secrets: [secret], ownAuthors });
@@ -113,15 +133,14 @@ function tellingWhere(desk: DeskFake, into: ReadonlyMap<string, string>): Source
     ...source,
     adapter: {
       ...adapter,
-      async map(request, settings) {
-        const mapped = await adapter.map(request, settings);
-        const changes = mapped.changes.map((change) => {
-          const target = into.get(change.conversationId);
-          return change.change === 'merged' && target !== undefined
-            ? { ...change, into: target }
-            : change;
-        });
-        return { ...mapped, changes };
+      map(request, settings) {
+        const body = JSON.parse(request.rawBody.toString()) as {
+          detail: { id: string };
+          event: object;
+        };
+        const event = { ...body.event, target_ticket_id: into.get(body.detail.id) };
+        const rawBody = Buffer.from(JSON.stringify({ ...body, event }));
+        return adapter.map({ ...request, rawBody }, settings);
       },
     },
   };

@@ -8,6 +8,7 @@ import { checkCall, initialState, type CallState } from '../../src/loop/index.ts
 import type { CheckContext } from '../../src/loop/check.ts';
 import { ToolExecutor, ToolRegistry } from '../../src/tools/index.ts';
 import { Shop, shopTools } from '../support/shop.ts';
+import { message } from './contract.ts';
 
 const order = { id: '1', owner: 'ana@example.com', status: 'cancelled', total: 5_000, version: 3 };
 const facts: Facts = { 'order:1': { data: order, at: 1, from: 'get_order' } };
@@ -29,7 +30,7 @@ function context(overrides: Partial<CheckContext> = {}): CheckContext {
     principal: { id: 'ana@example.com', assurance: 'verified' },
     tools,
     rules,
-    claimed: { messages: [], history: [] },
+    claimed: { messages: [message('Please refund order 1 (and 2, and 9).')], history: [] },
     ...overrides,
   };
 }

@@ -46,7 +46,9 @@ describe('whatever fails and whenever the worker dies', () => {
         shop.add({ id: String(run) });
         Object.assign(shop.faults, { cancel: [...cancel], refund: [...refund], get: [...get] });
         shop.now = () => store.clock().now();
-        await store.acceptMessage(ticket({ conversationId: conversation }));
+        await store.acceptMessage(
+          ticket({ conversationId: conversation, subject: `Order ${run}` }),
+        );
 
         await driveToRest(
           {

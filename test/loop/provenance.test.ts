@@ -48,6 +48,38 @@ const read = (data: unknown, id = '1.1') => ({
 const must = (argument: string, value: unknown, world: World) =>
   origin('authoritative', value, world, argument);
 
+describe('[S2-44] a value the customer may name', () => {
+  const may = (value: unknown, world: World) => origin('customer', value, world, 'orderId');
+  const asked = (data: unknown) => ({
+    state: turnWith({ ...answered('get_order', data), arguments: { orderId: '4482' } }),
+  });
+
+  test('has to be named: a read of it that the model chose does not vouch for the choice', () => {
+    expect(may('4482', asked({ id: '4482', total: 5 }))).toBeNull();
+    expect(may('4482', { ...asked({ id: '4482' }), said: 'Cancel 4482, please' })).toBe('customer');
+    expect(
+      may('4482', { facts: { 'order:4482': { data: { id: '4482' }, at: 1, from: 'get' } } }),
+    ).toBeNull();
+  });
+
+  test('may be shown by a field nobody asked for by it', () => {
+    expect(may('4483', asked({ id: '4482', replacedBy: '4483' }))).toBe(
+      'get_order (1.1) replacedBy',
+    );
+  });
+
+  test.each([
+    '10\u201148300',
+    '１０-48300',
+    '١٠-٤٨٣٠٠',
+    '१०-४८३००',
+    '10-48\u200D300',
+    '#10-48300.',
+  ])('is known however it is typed: %s', (said) => {
+    expect(may('10-48300', { said })).toBe('customer');
+  });
+});
+
 describe('a value that must come from an observation', () => {
   test('is traced to the call and the field that is called like it', () => {
     expect(must('total', 5_000, read({ id: '1', total: 5_000 }))).toBe('get_order (1.1) total');
@@ -271,7 +303,7 @@ describe('a payout whose recipient must be the one on the order', () => {
     expect(approval).toBeUndefined();
     expect(paid).toEqual(['ana@x.example']);
     expect(turn.state.rounds[1]?.calls[0]?.origins).toEqual({
-      orderId: 'get_order (1.1) id',
+      orderId: 'customer',
       to: 'get_order (1.1) email',
     });
   });
@@ -284,7 +316,7 @@ describe('a payout whose recipient must be the one on the order', () => {
       tool: 'pay_out',
       arguments: { orderId: '4482', to: 'eve@evil.example' },
       reason: 'to: the value does not come from where it must come from',
-      origins: { orderId: 'get_order (1.1) id', to: null },
+      origins: { orderId: 'customer', to: null },
     });
     expect(said('holding')).toHaveLength(1);
   });

@@ -27,17 +27,26 @@ const redis = await startRedis({ dataDir });
 try {
   for (const keys of ['on', 'off'] as const) {
     const startedAt = Date.now();
-    const onProgress = (line: string): void => console.log(`keys ${keys}: ${line}`);
+    const elapsed = (): string => `${Math.round((Date.now() - startedAt) / 1_000)} s`;
+    const onProgress = (line: string): void => console.log(`keys ${keys}: ${line} (${elapsed()})`);
     const where = { redisUrl: redis.url, prefix: `reprocess-${keys}-`, keys };
     const played = await playReprocess({ ...where, ...size, onProgress });
     const findings = findingsOf(played, size);
-    console.log(JSON.stringify({ ...played, ran: played.ran.length }, null, 2));
+    const { ran, refunds, replies, asked } = played;
+    const books = { refunds: histogram(refunds), replies: histogram(replies), asked: asked.size };
+    console.log(JSON.stringify({ ...played, ran: ran.length, ...books }, null, 2));
     for (const finding of findings.slice(0, 20)) console.log(`  ${finding}`);
-    const took = Math.round((Date.now() - startedAt) / 1_000);
-    console.log(`keys ${keys}: ${findings.length} findings, ${took} s`);
+    console.log(`keys ${keys}: ${findings.length} findings, ${elapsed()}`);
     if (findings.length > 0) process.exitCode = 1;
   }
 } finally {
   await redis.stop();
   rmSync(dataDir, { recursive: true, force: true });
+}
+
+/** How many were there how often: `{1: 2000}`. */
+function histogram(counts: ReadonlyMap<string, number>): Record<number, number> {
+  const found: Record<number, number> = {};
+  for (const count of counts.values()) found[count] = (found[count] ?? 0) + 1;
+  return found;
 }

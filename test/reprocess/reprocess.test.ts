@@ -6,7 +6,7 @@ import { playReprocess } from './scenario.ts';
 const SIZE = { cases: 32, refunded: 10, lives: 6, kills: 1 };
 
 test(
-  '[P3] [P14] escalated cases run again, aborted in the middle, resumed, a worker killed, customers writing meanwhile, a shop that knows no keys: nothing is paid twice, nobody is answered twice, and what was promised is what happened',
+  '[P1] [P4] [P14] escalated cases run again, aborted in the middle, resumed, a worker killed, customers writing meanwhile, a shop that knows no keys: nothing is paid twice, nobody is answered twice, and what was promised is what happened',
   { timeout: 90_000 },
   async () => {
     const played = await playReprocess({

@@ -12,6 +12,8 @@ import type { Wish } from './policy.ts';
 
 const SOURCE = 'shop';
 const TOTAL = 2_000;
+/** The longest part of a full-size run took a minute on two busy cores. Milliseconds. */
+const PATIENCE_MS = 600_000;
 
 /** The order service and the ticket desk as processes of their own, workers, and whoever operates them. */
 export class Stage {
@@ -86,12 +88,11 @@ export class Stage {
     await Promise.all(
       numbers.map((number) => this.#say(number, number <= refunded ? 'refunded' : 'refused')),
     );
-    await this.until(async () => (await this.ended()) >= cases);
+    await this.until('all have escalated', async () => (await this.ended()) >= cases);
   }
 
-  /** Customers write once more: as many as `count`, from the one with the number `last` down. */
-  async interrupt(last: number, count: number): Promise<void> {
-    const numbers = Array.from({ length: count }, (_, index) => last - index);
+  /** Customers write once more. */
+  async interrupt(numbers: readonly number[]): Promise<void> {
     await Promise.all(numbers.map((number) => this.#say(number, 'thanks')));
   }
 
@@ -108,9 +109,13 @@ export class Stage {
     return this.#store.redis.zcard(key(this.#store.tags()[0] ?? '', 'ended'));
   }
 
-  /** Nobody tells the onlooker of another process: it looks until it is so. */
-  async until(ready: () => Promise<boolean>): Promise<void> {
-    while (!(await ready())) await elapse(25);
+  /** Nobody tells the onlooker of another process: it looks until it is so. @throws Error when it takes too long */
+  async until(what: string, ready: () => Promise<boolean>): Promise<void> {
+    const givenUpAt = Date.now() + PATIENCE_MS;
+    while (!(await ready())) {
+      if (Date.now() > givenUpAt) throw new Error(`gave up waiting until ${what}`);
+      await elapse(25);
+    }
   }
 
   async over(id: string): Promise<{ over: number; started: number; status: string }> {
@@ -124,6 +129,12 @@ export class Stage {
     return effectsIn(this.orders, 'refund');
   }
 
+  /** How often the shop was asked to pay each order back, whatever it answered. */
+  async asked(): Promise<Map<string, number>> {
+    const requests = await this.orders.log({ kind: 'request', operation: 'refund' });
+    return tally(requests.map(({ orderId }) => String(orderId)));
+  }
+
   /** How often each conversation was answered in public, by the books of the ticket desk. */
   replies(): Promise<Map<string, number>> {
     return effectsIn(this.desk, 'reply');
@@ -135,16 +146,18 @@ export class Stage {
 }
 
 async function effectsIn(books: ServiceClient, operation: string): Promise<Map<string, number>> {
+  const effects = await books.log({ kind: 'effect', operation });
+  // `applied:refund:12-1`
+  return tally(effects.map(({ event }) => String(event).split(':').at(-1) ?? ''));
+}
+
+function tally(names: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { event } of await books.log({ kind: 'effect', operation })) {
-    // `applied:refund:12-1`
-    const subject = String(event).split(':').at(-1) ?? '';
-    counts.set(subject, (counts.get(subject) ?? 0) + 1);
-  }
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;
 }
 
-function orderId(number: number): string {
+export function orderId(number: number): string {
   return `${number}-1`;
 }
 

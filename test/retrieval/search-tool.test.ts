@@ -211,24 +211,34 @@ describe('[S0-08] without documents', () => {
     expect(seen).not.toContain('search_knowledge');
   });
 
-  test.each(['src/index.ts', 'src/workers/index.ts', 'src/cli/program.ts'])(
+  /** What is loaded by a module and by opening the documents of an agent. */
+  function loadedBy(entry: string, agent: object): string[] {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const seen = [];
+      registerHooks({ load: (url, context, next) => { seen.push(url); return next(url, context); } });
+      const { openDocuments } = await import(process.argv[1]);
+      const opened = await openDocuments?.(JSON.parse(process.argv[2]), { redis: {}, prefix: 'p' });
+      await opened?.close();
+      console.log(JSON.stringify(seen));`;
+    const url = new URL(`../../${entry}`, import.meta.url).href;
+    const args = ['--input-type=module', '-e', script, url, JSON.stringify(agent)];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    const loaded = JSON.parse(stdout) as string[];
+    expect(loaded).toContain(url);
+    return loaded.filter((one) => /src\/retrieval|minisearch|gpt-tokenizer/.test(one));
+  }
+
+  test.each(['src/index.ts', 'src/workers/index.ts', 'src/cli/program.ts', 'src/turnkeeper.ts'])(
     '%s loads nothing of retrieval',
     (entry) => {
-      const script = `
-        import { registerHooks } from 'node:module';
-        const seen = [];
-        registerHooks({ load: (url, context, next) => { seen.push(url); return next(url, context); } });
-        await import(process.argv[1]);
-        console.log(JSON.stringify(seen));`;
-      const url = new URL(`../../${entry}`, import.meta.url).href;
-      const args = ['--input-type=module', '-e', script, url];
-      const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-
-      const loaded = JSON.parse(stdout) as string[];
-      expect(loaded).toContain(url);
-      expect(loaded.filter((one) => /src\/retrieval|minisearch|gpt-tokenizer/.test(one))).toEqual(
-        [],
-      );
+      expect(loadedBy(entry, {})).toEqual([]);
     },
   );
+
+  test('only an agent that has them loads the search', () => {
+    expect(loadedBy('src/turnkeeper.ts', { knowledge: {} })).toContainEqual(
+      expect.stringContaining('src/retrieval/index.ts'),
+    );
+  });
 });

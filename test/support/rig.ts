@@ -120,6 +120,8 @@ export function ticket(overrides: Partial<TicketMessage> = {}): TicketMessage {
     source: 'test',
     conversationId: 'c1',
     messageId: randomUUID(),
+    // A customer says which order it is about: a model may not choose one for them.
+    subject: 'My order 1',
     text: 'Hello',
     requester: { id: 'ana@example.com', assurance: 'verified' },
     ...overrides,

@@ -374,7 +374,13 @@ test('[S4-33] a conversation next to it goes on', async () => {
   await stage.operator.cancel(await stage.openTurn(), ANA);
   await stage.target.arrived('note', 1);
   await stage.accept({
-    ...{ source: 'test', conversationId: 'c2', messageId: 'm1', text: 'other' },
+    ...{
+      source: 'test',
+      conversationId: 'c2',
+      messageId: 'm1',
+      text: 'other',
+      subject: 'My order 1',
+    },
     requester: { id: 'ana@example.com', assurance: 'verified' },
   });
   await stage.target.arrived('reply', 1);

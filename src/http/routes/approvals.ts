@@ -13,6 +13,7 @@ import {
   limitQuery,
   rawQuery,
   REFUSED,
+  REFUSED_BODY,
   type Api,
   type Parts,
 } from '../parts.ts';
@@ -128,7 +129,7 @@ function addDecision(api: Api, parts: Parts, { verb, decision, summary, body }: 
       security: [{ key: [] }],
       params,
       body,
-      response: { 200: decisionSchema, ...REFUSED, ...CONFLICT },
+      response: { 200: decisionSchema, ...REFUSED_BODY, ...CONFLICT },
     },
     handler: async (request) => {
       const { id } = await find(parts, request, request.params.id);

@@ -9,6 +9,7 @@ import {
   isoOrNull,
   limitQuery,
   REFUSED,
+  REFUSED_BODY,
   type Api,
   type Parts,
 } from '../parts.ts';
@@ -137,7 +138,7 @@ function addMove(api: Api, parts: Parts, { verb, operationId, summary, perform }
       security: [{ key: [] }],
       params,
       body: z.object({ reason: aReason }),
-      response: { 200: actResult, ...REFUSED, ...CONFLICT },
+      response: { 200: actResult, ...REFUSED_BODY, ...CONFLICT },
     },
     handler: async (request) => {
       const id = idOf(request.params);

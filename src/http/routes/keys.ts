@@ -4,7 +4,16 @@ import { ticketMessageSchema } from '../../contracts/index.ts';
 import { ROLES, type ApiKey } from '../../store/api-keys.ts';
 import { audited } from '../audited.ts';
 import { keyOf } from '../caller.ts';
-import { aReason, anId, iso, isoOrNull, REFUSED, type Api, type Parts } from '../parts.ts';
+import {
+  aReason,
+  anId,
+  iso,
+  isoOrNull,
+  REFUSED,
+  REFUSED_BODY,
+  type Api,
+  type Parts,
+} from '../parts.ts';
 import { notFound, Problem } from '../problem.ts';
 
 const keySchema = z.object({
@@ -58,7 +67,7 @@ export function addKeys(api: Api, { keys, audit }: Parts): void {
       tags: ['keys'],
       security: [{ key: [] }],
       body: wantedSchema,
-      response: { 201: keySchema.extend({ token: z.string() }), ...REFUSED },
+      response: { 201: keySchema.extend({ token: z.string() }), ...REFUSED_BODY },
     },
     handler: async (request, reply) => {
       const { reason, expiresAt, name, roles, perMinute } = request.body;
@@ -98,7 +107,7 @@ export function addKeys(api: Api, { keys, audit }: Parts): void {
       security: [{ key: [] }],
       params: z.object({ id: anId }),
       body: z.object({ reason: aReason }),
-      response: { 200: keySchema, ...REFUSED },
+      response: { 200: keySchema, ...REFUSED_BODY },
     },
     handler: async (request) => {
       const { id } = request.params;

@@ -11,6 +11,7 @@ import {
   isoOrNull,
   rawQuery,
   REFUSED,
+  REFUSED_BODY,
   type Api,
   type Parts,
 } from '../parts.ts';
@@ -105,7 +106,7 @@ export function addLedger(api: Api, parts: Parts): void {
           .min(1, { error: 'say how you know, for example a transaction id' })
           .max(1_000),
       }),
-      response: { 200: actResult, ...REFUSED, ...CONFLICT },
+      response: { 200: actResult, ...REFUSED_BODY, ...CONFLICT },
     },
     handler: async (request) => {
       const { operation } = await find(parts, request, request.params.operation);

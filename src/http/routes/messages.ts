@@ -4,7 +4,7 @@ import { acceptMessage } from '../../producers/index.ts';
 import type { MessageView } from '../../store/http-records.ts';
 import { keyOf, maySee } from '../caller.ts';
 import { notFound, notStored, Problem } from '../problem.ts';
-import { anId, REFUSED, type Api, type Parts } from '../parts.ts';
+import { anId, REFUSED, REUSED_KEY, REFUSED_BODY, type Api, type Parts } from '../parts.ts';
 
 /** A message as it is handed in; its text is cut where it is taken over. */
 const bodySchema = z.object({
@@ -56,7 +56,7 @@ export function addMessages(api: Api, { store, queues, http, meter }: Parts): vo
       security: [{ key: [] }],
       headers: idempotencyKey,
       body: bodySchema,
-      response: { 200: handedIn, 202: handedIn, ...REFUSED },
+      response: { 200: handedIn, 202: handedIn, ...REFUSED_BODY, ...REUSED_KEY },
     },
     handler: async (request, reply) => {
       const { source, ...rest } = request.body;

@@ -4,7 +4,7 @@ import { OUTCOMES } from '../../contracts/index.ts';
 import { actResult, answerAct } from '../acts.ts';
 import { audited } from '../audited.ts';
 import { keyOf } from '../caller.ts';
-import { aReason, anId, CONFLICT, REFUSED, type Api, type Parts } from '../parts.ts';
+import { aReason, anId, CONFLICT, REFUSED, REFUSED_BODY, type Api, type Parts } from '../parts.ts';
 import {
   REPROCESS_MOVES,
   type ReprocessBatch,
@@ -57,7 +57,7 @@ export function addReprocess(api: Api, parts: Parts, reprocess: ReprocessPort): 
         reason: aReason,
         filter: filterSchema.default({}),
       }),
-      response: { 201: batchSchema, ...REFUSED },
+      response: { 201: batchSchema, ...REFUSED_BODY },
     },
     handler: async (request, reply) => {
       const { name, reason, filter } = request.body;
@@ -113,7 +113,7 @@ export function addReprocess(api: Api, parts: Parts, reprocess: ReprocessPort): 
         security: [{ key: [] }],
         params,
         body: z.object({ reason: aReason }),
-        response: { 200: actResult, ...REFUSED, ...CONFLICT },
+        response: { 200: actResult, ...REFUSED_BODY, ...CONFLICT },
       },
       handler: async (request) => {
         const { id } = await find(reprocess, request, request.params.id);

@@ -3,7 +3,7 @@ import type { SSEMessage } from '@fastify/sse';
 import { z } from 'zod';
 import { wantsRaw } from '../audited.ts';
 import { maySee } from '../caller.ts';
-import { anId, rawQuery, REFUSED, type Api, type Parts } from '../parts.ts';
+import { anId, rawQuery, REFUSED, refusal, type Api, type Parts } from '../parts.ts';
 import { notFound } from '../problem.ts';
 import { redactedEvent } from '../redacted.ts';
 import type { TurnFeedPort } from '../operator-port.ts';
@@ -44,6 +44,7 @@ export function addTurnEvents(
           content: { 'text/event-stream': { schema: z.string() } },
         },
         ...REFUSED,
+        406: refusal('Only a stream of events is to be had here: send Accept: text/event-stream'),
       },
     },
     handler: async (request, reply) => {

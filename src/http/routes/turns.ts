@@ -15,6 +15,7 @@ import {
   limitQuery,
   rawQuery,
   REFUSED,
+  REFUSED_BODY,
   type Api,
   type Parts,
 } from '../parts.ts';
@@ -144,7 +145,7 @@ export function addTurns(api: Api, parts: Parts): void {
       security: [{ key: [] }],
       params,
       body: z.object({ reason: aReason }),
-      response: { 200: actResult, ...REFUSED, ...CONFLICT },
+      response: { 200: actResult, ...REFUSED_BODY, ...CONFLICT },
     },
     handler: async (request) => {
       const { id } = request.params;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { takeIn, type Intake } from '../../producers/take-in.ts';
 import { receive, type Answer, type Source } from '../../producers/ingress/index.ts';
 import type { WebhookPort } from '../operator-port.ts';
-import type { Api, Parts } from '../parts.ts';
+import { REFUSED, REFUSED_BODY, type Api, type Parts } from '../parts.ts';
 import { notFound } from '../problem.ts';
 
 export type WebhookOptions = {
@@ -59,6 +59,7 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
           'Proven by its own signature or secret. Answered with 2xx once everything in it is stored, known, or left alone on purpose.',
         tags: ['messages'],
         params: z.object({ source: z.string().max(64) }),
+        response: ANSWERED,
       },
       handler: async (request, reply) => {
         const source = sources.get(request.params.source);
@@ -110,6 +111,23 @@ export function addWebhooks(api: Api, parts: Parts, options: WebhookOptions): vo
     done();
   });
 }
+
+const inItsWords = (description: string) => ({
+  description,
+  content: { 'text/plain': { schema: z.string() } },
+});
+
+const ANSWERED = {
+  200: inItsWords('Stored, known before, left alone on purpose, or kept as a dead letter'),
+  401: inItsWords('Its signature, secret or time stamp does not prove it'),
+  404: REFUSED[404],
+  413: REFUSED_BODY[413],
+  429: REFUSED[429],
+  500: inItsWords(
+    'Not known to be stored; for systems that repeat after this one and not after 503',
+  ),
+  503: inItsWords('Not known to be stored: the same again is safe'),
+};
 
 /** What never got as far as being looked at, by the status it was answered with. */
 const TURNED_AWAY: Readonly<Record<number, string>> = { 413: 'too_large', 429: 'rate_limited' };

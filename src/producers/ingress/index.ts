@@ -1,14 +1,7 @@
 export type { Adapter, Answer, Answers, Redelivery } from './adapter.ts';
 export { httpApi, SourceApiError, type HttpApiOptions, type SourceApi } from './api.ts';
 export type { Change, IgnoredWhy } from './facts.ts';
-export {
-  DEFAULT_REPLY_LIMITS,
-  mayReply,
-  tellOwn,
-  type Posted,
-  type ReplyCount,
-  type ReplyLimits,
-} from './loops.ts';
+export { tellOwn, type Posted } from './loops.ts';
 export type { Ignored, Mapped, Said } from './mapped.ts';
 export { FIND_MISSED, type FindMissed, type Missed } from './missed/index.ts';
 export { receive, type Reception } from './receive.ts';

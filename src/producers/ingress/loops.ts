@@ -30,25 +30,3 @@ export function tellOwn(mapped: Mapped, postedIn: (conversationId: string) => Po
     ],
   };
 }
-
-/** Public replies of ours in a conversation. */
-export type ReplyCount = {
-  /** Since the customer wrote last. */
-  inARow: number;
-  /** In the last 24 hours. */
-  today: number;
-};
-
-export type ReplyLimits = ReplyCount;
-
-export const DEFAULT_REPLY_LIMITS: ReplyLimits = { inARow: 3, today: 20 };
-
-/** Whether one more reply may go out: what stops two machines that nothing marks as such. */
-export function mayReply(
-  count: ReplyCount,
-  limits: ReplyLimits = DEFAULT_REPLY_LIMITS,
-): { ok: true } | { ok: false; why: keyof ReplyLimits } {
-  if (count.inARow >= limits.inARow) return { ok: false, why: 'inARow' };
-  if (count.today >= limits.today) return { ok: false, why: 'today' };
-  return { ok: true };
-}

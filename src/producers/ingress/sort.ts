@@ -98,7 +98,11 @@ function saidIn(fact: MessageFact): Said {
 }
 
 function changeOf({ change, conversationId, into }: Change): Change {
-  return { change, conversationId, ...(into === undefined ? {} : { into }) };
+  return {
+    change,
+    conversationId: bounded(conversationId, 512),
+    ...(into === undefined ? {} : { into: bounded(into, 512) }),
+  };
 }
 
 function ignoring(mapped: Mapped, ignored: Ignored): Mapped {

@@ -540,6 +540,60 @@ test.each(VARIANTS)(
   },
 );
 
+test('what was merged or transferred goes on where its system says', async () => {
+  const front = (data?: unknown[]) => {
+    const body = json('front.app.inbound_received.json') as { payload: object };
+    const target = { _meta: { type: 'deleted_conversation_ids' }, data };
+    const payload = { ...body.payload, type: 'conversations_merged', target };
+    return mapped('front.app.inbound_received.json', {
+      rawBody: Buffer.from(JSON.stringify({ type: 'conversations_merged', payload })),
+    });
+  };
+  const fromFront = await front(['cnv_1', { id: 'cnv_2' }]);
+  const lineItem = {
+    id: 7,
+    type: 'lineitem',
+    action: { type: 'merged', associatedEntities: { originalConversation: 9 } },
+  };
+  const body = json('helpscout.convo.merged.json') as object;
+  const fromHelpScout = await mapped('helpscout.convo.merged.json', {
+    rawBody: Buffer.from(
+      JSON.stringify({ ...body, _embedded: { threads: [lineItem, { ...lineItem, id: 8 }] } }),
+    ),
+  });
+  const issue = json('github.issues.opened.json') as object;
+  const changes = { new_issue: { number: 3 }, new_repository: { id: 55 } };
+  const fromGitHub = await mapped('github.issues.opened.json', {
+    rawBody: Buffer.from(JSON.stringify({ ...issue, action: 'transferred', changes })),
+  });
+
+  expect((await front()).ignored).toEqual([{ why: 'no_message', conversationId: 'cnv_55c8c149' }]);
+  expect(fromFront.changes).toEqual([
+    { change: 'merged', conversationId: 'cnv_1', into: 'cnv_55c8c149' },
+    { change: 'merged', conversationId: 'cnv_2', into: 'cnv_55c8c149' },
+  ]);
+  expect(fromHelpScout.changes).toEqual([{ change: 'merged', conversationId: '9', into: '10' }]);
+  expect(fromGitHub.changes).toEqual([
+    { change: 'merged', conversationId: '186853002#7', into: '55#3' },
+  ]);
+  for (const { accept, takeovers, ignored } of [fromFront, fromHelpScout, fromGitHub]) {
+    expect([accept, takeovers, ignored]).toEqual([[], [], []]);
+  }
+});
+
+test('a ticket Zammad has merged is one, not the note a merge leaves in it; what its customer writes there is kept', async () => {
+  const merge = (file: string) =>
+    mapped(file, {
+      rawBody: Buffer.from(fixture(file).toString().replace('"state":"open"', '"state":"merged"')),
+    });
+  const change = { change: 'merged', conversationId: '81' };
+  const note = await merge('zammad.article.agent-echo.json');
+  const written = await merge('zammad.article.customer.json');
+
+  expect(note).toEqual({ changes: [change], takeovers: [], accept: [], ignored: [] });
+  expect([written.changes, written.accept.length]).toEqual([[change], 1]);
+});
+
 test('one act that Zendesk tells as "created" and as "comment added" is one delivery', async () => {
   const created = await mapped('zendesk.event.ticket_created.json');
   const body = fixture('zendesk.event.comment_added.customer.json').toString();

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { acceptMessage, Queues } from '../../../src/producers/index.ts';
 import {
-  DEFAULT_REPLY_LIMITS,
-  mayReply,
   receive,
   tellOwn,
   type Mapped,
@@ -171,15 +169,6 @@ test('a message of the customer stays one whatever we posted', async () => {
   const mapped = await echo('zammad.article.customer.json');
 
   expect(tellOwn(mapped, () => ({ ids: new Set(['105']), sending: true }))).toEqual(mapped);
-});
-
-test('two machines that nothing marks stop after a few replies, in a row and a day', () => {
-  const { inARow, today } = DEFAULT_REPLY_LIMITS;
-
-  expect(mayReply({ inARow: inARow - 1, today: today - 1 })).toEqual({ ok: true });
-  expect(mayReply({ inARow, today: 0 })).toEqual({ ok: false, why: 'inARow' });
-  expect(mayReply({ inARow: 0, today })).toEqual({ ok: false, why: 'today' });
-  expect(mayReply({ inARow: 1, today: 1 }, { inARow: 1, today: 9 })).toMatchObject({ ok: false });
 });
 
 test('why deliveries are refused can be counted: another secret, a body somebody rewrote, an old one', async () => {

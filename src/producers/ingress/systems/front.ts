@@ -83,14 +83,13 @@ export const frontRule = defineAdapter({
 });
 
 /** Applications and rules have different words for the same. */
-const CHANGE: Readonly<Record<string, 'closed' | 'reopened' | 'deleted' | 'merged' | undefined>> = {
+const CHANGE: Readonly<Record<string, 'closed' | 'reopened' | 'deleted' | undefined>> = {
   archive: 'closed',
   conversation_archived: 'closed',
   reopen: 'reopened',
   conversation_reopened: 'reopened',
   trash: 'deleted',
   conversation_deleted: 'deleted',
-  conversations_merged: 'merged',
 };
 const MESSAGES: readonly string[] = [
   ...['inbound', 'inbound_received', 'outbound', 'outbound_sent', 'out_reply'],
@@ -99,6 +98,7 @@ const COMMENTS: readonly string[] = ['comment', 'mention', 'new_comment_added'];
 
 function eventFacts(said: Event): Fact[] {
   const { type, conversation } = said;
+  if (type === 'conversations_merged') return mergeFacts(said);
   const change = CHANGE[type];
   if (change !== undefined) return [{ fact: 'change', change, conversationId: conversation.id }];
   if (COMMENTS.includes(type)) return [nothing('private_note', conversation.id)];
@@ -107,6 +107,20 @@ function eventFacts(said: Event): Fact[] {
   return [
     data.is_draft === true ? nothing('no_message', conversation.id) : messageFact(said, data),
   ];
+}
+
+const gone = z.array(z.union([id, z.object({ id }).transform((one) => one.id)]));
+
+/** Told of the conversation that is left; its target are those that are not there any more. */
+function mergeFacts({ conversation, target }: Event): Fact[] {
+  // A preview does not say which.
+  if (target?.data === undefined) return [nothing('no_message', conversation.id)];
+  return gone.parse(target.data).map((conversationId): Fact => ({
+    fact: 'change',
+    change: 'merged',
+    conversationId,
+    into: conversation.id,
+  }));
 }
 
 function messageFact(said: Event, data: Message): Fact {

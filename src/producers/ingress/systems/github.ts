@@ -17,6 +17,13 @@ const payload = z.object({
     author_association: text,
     pull_request: anything,
   }),
+  /** Of a transfer: where the issue is now. */
+  changes: maybe(
+    z.object({
+      new_issue: maybe(z.object({ number: id })),
+      new_repository: maybe(z.object({ id })),
+    }),
+  ),
   comment: maybe(
     z.object({
       id,
@@ -33,7 +40,6 @@ const CHANGE: Readonly<Record<string, 'closed' | 'reopened' | 'deleted' | undefi
   closed: 'closed',
   reopened: 'reopened',
   deleted: 'deleted',
-  transferred: 'deleted',
 };
 
 export const github = defineAdapter({
@@ -61,6 +67,7 @@ export const github = defineAdapter({
         : [nothing('edited', conversationId)];
     }
     if (said.action === 'opened') return [opened(said, deliveryId)];
+    if (said.action === 'transferred') return [transferred(said)];
     const change = CHANGE[said.action];
     return change === undefined
       ? [nothing(said.action === 'edited' ? 'edited' : 'no_message', conversationId)]
@@ -68,8 +75,21 @@ export const github = defineAdapter({
   },
 });
 
-function conversationOf({ repository, issue }: Payload): string {
+type Place = { repository: { id: string }; issue: { number: string } };
+
+function conversationOf({ repository, issue }: Place): string {
   return `${repository.id}#${issue.number}`;
+}
+
+/** Gone from here; what waits goes on where it is now. */
+function transferred({ changes, ...said }: Payload): Fact {
+  const conversationId = conversationOf(said);
+  const { new_issue: issue, new_repository: repository } = changes ?? {};
+  if (issue === undefined || repository === undefined) {
+    return { fact: 'change', change: 'deleted', conversationId };
+  }
+  const into = conversationOf({ repository, issue });
+  return { fact: 'change', change: 'merged', conversationId, into };
 }
 
 function opened(said: Payload, deliveryId: string | undefined): Fact {

@@ -14,6 +14,13 @@ const thread = z.object({
   body: text,
   createdBy: maybe(person),
   source: maybe(z.object({ type: text })),
+  /** What a line item tells of. */
+  action: maybe(
+    z.object({
+      type: text,
+      associatedEntities: maybe(z.object({ originalConversation: maybe(id) })),
+    }),
+  ),
   _embedded: maybe(
     z.object({
       attachments: maybe(
@@ -56,7 +63,7 @@ export const helpscout = defineAdapter({
     const event = header(request, 'x-helpscout-event');
     const item = conversation.parse(payload);
     const conversationId = item.id;
-    if (event === 'convo.merged') return [{ fact: 'change', change: 'merged', conversationId }];
+    if (event === 'convo.merged') return mergeFacts(item);
     if (event === 'convo.deleted') return [{ fact: 'change', change: 'deleted', conversationId }];
     if (event === 'convo.status') {
       return item.status === 'closed'
@@ -82,6 +89,23 @@ export const helpscout = defineAdapter({
         .map((one) => threadFact({ id: conversationId, type: 'email' }, one)),
   },
 });
+
+/**
+ * With its line items it says which conversations are gone, and is about the one that is left. Without them it does not: that
+ * one is left to people.
+ */
+function mergeFacts({ id: conversationId, _embedded }: Conversation): Fact[] {
+  const gone = (_embedded?.threads ?? []).flatMap(({ action }) =>
+    action?.type === 'merged' ? (action.associatedEntities?.originalConversation ?? []) : [],
+  );
+  if (gone.length === 0) return [{ fact: 'change', change: 'merged', conversationId }];
+  return [...new Set(gone)].map((from): Fact => ({
+    fact: 'change',
+    change: 'merged',
+    conversationId: from,
+    into: conversationId,
+  }));
+}
 
 function threadFact(
   item: Pick<Conversation, 'id' | 'type'> & { subject?: string | undefined },

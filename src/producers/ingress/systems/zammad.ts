@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { defineAdapter, HOUR_MS } from '../adapter.ts';
-import { id, maybe, text } from '../facts.ts';
+import { anything, id, maybe, nothing, text, type Fact } from '../facts.ts';
 import { header } from '../request.ts';
 import { hmac } from '../signature.ts';
 
 const payload = z.object({
-  ticket: z.object({ id, title: text }),
+  ticket: z.object({ id, title: text, state: anything }),
   // A trigger on a ticket without a new article sends an empty one.
   article: maybe(
     z.object({
@@ -45,11 +45,17 @@ export const zammad = defineAdapter({
   own: 'authors',
   facts(body, request) {
     const { ticket, article } = payload.parse(body);
-    if (article?.id === undefined) {
-      return [{ fact: 'nothing', why: 'no_message', conversationId: ticket.id }];
-    }
+    // Into which one it does not say.
+    const merged: Fact[] =
+      ticket.state === 'merged'
+        ? [{ fact: 'change', change: 'merged', conversationId: ticket.id }]
+        : [];
+    // What is written by a merge is a note about it.
+    if (merged.length > 0 && article?.sender !== 'Customer') return merged;
+    if (article?.id === undefined) return [nothing('no_message', ticket.id)];
     const html = article.content_type === 'text/html';
     return [
+      ...merged,
       {
         fact: 'message',
         // The number is for people: the API takes the id.
