@@ -105,6 +105,7 @@ export class Operator {
         ...{ source: sourceOf(into ?? ''), conversationId: externalIdOf(into ?? '') },
       });
     }
+    if (into !== undefined && waiting.length > 0) await this.#tellMoved(conversationId, into);
     await this.takeOver(conversationId, { by: 'ticketing system', reason });
   }
 
@@ -156,6 +157,13 @@ export class Operator {
       await this.#queues.poke('deliveries', answer.conversationId).catch(() => {});
     }
     return answer;
+  }
+
+  async #tellMoved(from: string, into: string): Promise<void> {
+    const id = digest('moved', from, into);
+    const text = `Ticket ${externalIdOf(from)} went on as this one. What its customer wrote and nobody had begun to answer is answered here.`;
+    await this.#store.addNote(into, { id, kind: 'note', text, turnId: '' });
+    await this.#queues.poke('deliveries', into).catch(() => {});
   }
 
   async #parked(conversationId: string, turnId?: string): Promise<ParkedTurn | undefined> {

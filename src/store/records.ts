@@ -255,14 +255,8 @@ export class Records {
   }
 
   /** What we have posted in a conversation, by the ids its system gave, and whether something is on its way just now. */
-  async posted(conversationId: string): Promise<{ ids: Set<string>; sending: boolean }> {
-    const { redis } = this.#store;
-    const tag = this.#store.tagOf(conversationId);
-    // The ids last: what is settled meanwhile is among them.
-    const first = await redis.lindex(key(tag, 'outbox', conversationId), 0);
-    const status = first === null ? null : await redis.hget(key(tag, 'delivery', first), 'status');
-    const ids = await redis.smembers(key(tag, 'posted', conversationId));
-    return { ids: new Set(ids), sending: status === 'sending' };
+  posted(conversationId: string): Promise<{ ids: Set<string>; sending: boolean }> {
+    return this.#store.posted(conversationId);
   }
 
   /** Texts of which nobody knows whether the ticketing system has them. */

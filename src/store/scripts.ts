@@ -18,6 +18,8 @@ const SCRIPTS = [
   'take-over',
   'release',
   'settle-effect',
+  'add-note',
+  'posted',
   'book-stake',
   'limit-account',
   'queue-case',

@@ -693,6 +693,23 @@ export class Store implements TurnStore {
     return { left: Number(reply[1]) };
   }
 
+  /** Leaves a note for people in a ticket; the same one twice is left once. */
+  async addNote(conversationId: string, note: Delivery): Promise<void> {
+    await this.#call(
+      'add-note',
+      conversationId,
+      conversationId,
+      JSON.stringify(deliveryArgument(note)),
+      this.#offset(),
+    );
+  }
+
+  /** What we have posted in a conversation, by the ids its system gave, and whether something is on its way just now. */
+  async posted(conversationId: string): Promise<{ ids: Set<string>; sending: boolean }> {
+    const [sending, ids] = await this.#call('posted', conversationId, conversationId);
+    return { ids: new Set(list(ids).map(asText)), sending: sending === 'sending' };
+  }
+
   // --- repair -------------------------------------------------------------------------------------------------------
 
   /** What is overdue in a lane: conversations whose turn, or whose delivery, nobody has moved for a while. */

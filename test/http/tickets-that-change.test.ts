@@ -33,6 +33,10 @@ test('[P14] what nobody had begun to answer goes on under the ticket it was merg
   expect(textsOf(desk, old)).toEqual([]);
   expect((await records.conversation(`desk/${old}`))?.holder.owner).toBe('human');
   expect((await records.conversation(`desk/${merged}`))?.holder.owner).toBe('agent');
+  await desk.when(() => desk.notes(merged).length > 0);
+  expect(desk.notes(merged).map(({ text }) => text)).toEqual([
+    expect.stringMatching(new RegExp(`^Ticket ${old} went on as this one\\.`)),
+  ]);
 });
 
 test('[P13] a ticket that was deleted is left to people: what waits in it ends without a model call and without a reply', async () => {
