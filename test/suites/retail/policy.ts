@@ -113,8 +113,8 @@ function isSettled({ result }: ViewResult): boolean {
 }
 
 /**
- * The reads a write needs and that are not facts yet: its order, the customer's profile for whom it pays or where they
- * live, the products of a swap, and the other orders where an address stands that the customer did not spell out.
+ * The reads a write needs and that are not facts yet: its order, the customer's profile for whom it pays, where they live
+ * or which order is theirs, the products of a swap, and the other orders where an address stands that the customer did not spell out.
  */
 function readsFor({ action, index }: Step, task: Task, view: View): Call[] {
   const {
@@ -131,7 +131,10 @@ function readsFor({ action, index }: Step, task: Task, view: View): Call[] {
     reads.set(resource, { id: `${index} needs ${resource}`, tool, arguments: wanted });
   };
   if (order_id !== undefined) need(`order:${order_id}`, 'get_order_details', { order_id });
-  if ((payment_method_id ?? user_id ?? address1) !== undefined) {
+  // An order the customer did not name is one their profile lists.
+  const isNamed =
+    order_id === undefined || view.messages.some(({ text }) => text.includes(order_id));
+  if (!isNamed || (payment_method_id ?? user_id ?? address1) !== undefined) {
     need(`user:${task.userId}`, 'get_user_details', { user_id: task.userId });
   }
   const order = orderFact(view.facts, order_id);
