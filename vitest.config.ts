@@ -6,7 +6,7 @@ const LONG = [
   'test/suites/**/*.test.ts',
   'test/grafana/prometheus.test.ts',
   'test/models/load/**/*.test.ts',
-  'test/cli/{enqueue-size,mail,model-file,sweep}.test.ts',
+  'test/cli/{enqueue-size,mail,model-file,reprocess,sweep}.test.ts',
   'test/http/command-line.test.ts',
   'test/workers/{killed-waits,models-waiting}.test.ts',
   'test/retrieval/{kb,evaluation,interrupted,scan-speed}.test.ts',
