@@ -1,6 +1,6 @@
 import { key } from '../../src/store/keys.ts';
 import { concurrently } from '../rig/concurrently.ts';
-import { Pipeline, type Duties } from '../rig/pipeline.ts';
+import { Pipeline, type Duties, type Observed } from '../rig/pipeline.ts';
 import { CLIENTS, CONCURRENCY } from '../rig/settings.ts';
 import { benchAgent, tickets, type Work } from '../rig/workload.ts';
 
@@ -12,6 +12,7 @@ export type TurnsOptions = {
   /** Of each conversation. */
   messages: number;
   duties: Duties;
+  observed?: Observed;
 };
 
 /**

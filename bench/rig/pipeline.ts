@@ -1,8 +1,10 @@
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import type { Redis } from 'ioredis';
 import type { Agent, TicketMessage } from '../../src/index.ts';
 import { acceptMessage, Queues } from '../../src/producers/index.ts';
 import { connect, Store } from '../../src/store/index.ts';
+import type { Meter } from '../../src/telemetry/metrics/index.ts';
+import type { Tracer } from '../../src/telemetry/otel/index.ts';
 import { toolsOf, WorkerHost } from '../../src/workers/index.ts';
 import { TurnWorker } from '../../src/workers/turn-worker.ts';
 import { startVerificationWorker } from '../../src/workers/verification-worker.ts';
@@ -14,6 +16,8 @@ import { Counter } from './concurrently.ts';
  */
 export type Duties = 'turns' | 'all';
 
+export type Observed = { logger?: Logger; meter?: Meter; tracer?: Tracer };
+
 export type PipelineOptions = {
   redisUrl: string;
   prefix: string;
@@ -21,6 +25,8 @@ export type PipelineOptions = {
   /** Conversations worked on at a time. */
   concurrency: number;
   duties: Duties;
+  /** Log, metrics and traces. Default: none. */
+  observed?: Observed;
   onCommit?: (conversationId: string) => void;
 };
 
@@ -80,8 +86,8 @@ export class Pipeline {
   }
 
   async startWorkers(): Promise<void> {
-    const { agent, concurrency, duties } = this.#options;
-    const shared = { store: this.store, logger, concurrency };
+    const { agent, concurrency, duties, observed } = this.#options;
+    const shared = { store: this.store, logger, concurrency, ...observed };
     if (duties === 'all') {
       const host = new WorkerHost({ ...shared, queues: this.#queues, agent });
       await host.ready();

@@ -102,14 +102,23 @@ export function inGenAiTerms(span: Span, cast: Cast): Named {
   return { ...named, attributes: { ...ours(span.attributes), ...named.attributes } };
 }
 
+/** Attributes have a few dozen names, and every span has most of them. */
+const NAMES = new Map<string, string>();
+
 /** `toolSaid` becomes `turnkeeper.tool_said`. */
+function ourName(name: string): string {
+  const known = NAMES.get(name);
+  if (known !== undefined) return known;
+  const made = OURS + name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  NAMES.set(name, made);
+  return made;
+}
+
+/** Attributes under our own names. */
 export function ours(attributes: Attributes): Record<string, string | number | boolean> {
-  return Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [
-      OURS + name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  );
+  const named: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(attributes)) named[ourName(name)] = value;
+  return named;
 }
 
 function renamed(attributes: Attributes, names: Record<string, string>): Attributes {

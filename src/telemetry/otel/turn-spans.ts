@@ -48,6 +48,7 @@ export function turnSpans(
 
 class Projection {
   readonly spans: TurnSpan[] = [];
+  readonly #ids = new Map<string, string>();
   readonly #turn: RecordedTurn;
   readonly #who: Omit<Cast, 'conversationId' | 'tool'>;
   readonly #trace = new TurnTrace();
@@ -213,12 +214,19 @@ class Projection {
     ];
   }
 
+  /** Most spans of a stretch have one parent. */
+  #idOf(place: string): string {
+    const known = this.#ids.get(place) ?? spanIdOf(this.#turn.turnId, place);
+    this.#ids.set(place, known);
+    return known;
+  }
+
   #rootId(): string {
-    return spanIdOf(this.#turn.turnId, 'turn');
+    return this.#idOf('turn');
   }
 
   #stretchId(): string {
-    return spanIdOf(this.#turn.turnId, `stretch ${this.#stretch.number}`);
+    return this.#idOf(`stretch ${this.#stretch.number}`);
   }
 
   #acceptedAt(startedAt: number): number {
