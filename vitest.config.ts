@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes long by its nature: `npm run test:long`. */
 const LONG = [
@@ -13,8 +14,22 @@ const LONG = [
 ];
 const isLong = process.env['TESTS'] === 'long';
 
+/** What waits longest begins first, so that nothing else waits for it in the end. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const slow = ({ moduleId }: TestSpecification): number =>
+      ['crash.test', 'demo.test', 'acts.test', 'enqueue.test', 'reprocess.test', 'up.test'].some(
+        (name) => moduleId.includes(`/${name}`),
+      )
+        ? 0
+        : 1;
+    return (await super.sort(files)).toSorted((a, b) => slow(a) - slow(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
     include: isLong ? LONG : ['test/**/*.test.ts'],
     exclude: isLong ? [] : LONG,
     globalSetup: ['test/support/global-setup.ts'],

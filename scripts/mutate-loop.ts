@@ -25,7 +25,16 @@ const COPIED = ['src', 'test', 'examples', 'scripts', 'package.json', 'tsconfig.
 /** Quick ones first: most mutants are found before the slow ones have their turn. */
 const TESTS = [
   ...['decide', 'transitions', 'accounts', 'check', 'identity', 'calls', 'model-failures'],
-  ...['planned-effects', 'waiting', 'voice', 'finish', 'finish-judged', 'view', 'conflicts', 'provenance'],
+  ...[
+    'planned-effects',
+    'waiting',
+    'voice',
+    'finish',
+    'finish-judged',
+    'view',
+    'conflicts',
+    'provenance',
+  ],
   ...['repetition', 'rounds', 'risk', 'budgets'],
 ].map((name) => `test/loop/${name}.test.ts`);
 const SLOW_TESTS = ['approval', 'control-plane', 'toy-agent', 'supersede', 'three-layers'].map(

@@ -52,7 +52,3 @@ test('[S3-11] a new event does not compile until the loop, the trace and the tab
   expect(said).toMatch(/src\/loop\/decide\.ts/);
   expect(said).toMatch(/src\/telemetry\/trace\.ts/);
 });
-
-test('the source as it is compiles', () => {
-  expect(compiledWith('src/index.ts', 'export', 'export')).not.toMatch(/^src\/(?!cli)/m);
-});

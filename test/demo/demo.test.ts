@@ -7,12 +7,15 @@ import type { DemoResult } from '../../scripts/demo/performance.ts';
 
 const DEMO = join(import.meta.dirname, '../../scripts/demo.ts');
 
+/** Not in the folder of a demo, which has to be empty in the end. */
+const COMPILED = join(tmpdir(), 'turnkeeper-compiled');
+
 /** Starts the demo as a process of its own, with a folder for everything it writes. */
 function start(args: readonly string[], environment: Record<string, string> = {}) {
   const folder = temporaryFolder();
   const { NO_COLOR: _colour, ...inherited } = process.env;
   const child = spawn(process.execPath, [DEMO, ...args], {
-    env: { ...inherited, TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1', ...environment },
+    env: { ...inherited, TMPDIR: folder, NODE_COMPILE_CACHE: COMPILED, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     // What it starts is in its process group.
     detached: true,
