@@ -7,7 +7,9 @@ const LONG = [
   'test/suites/**/*.test.ts',
   'test/grafana/prometheus.test.ts',
   'test/models/load/**/*.test.ts',
-  'test/cli/{enqueue-size,mail,model-file,reprocess,sweep}.test.ts',
+  'test/demo/demo.test.ts',
+  'test/evals/compare.test.ts',
+  'test/cli/{acts,enqueue-size,mail,model-file,reprocess,sweep}.test.ts',
   'test/http/command-line.test.ts',
   'test/workers/{killed-waits,models-waiting}.test.ts',
   'test/retrieval/{kb,evaluation,interrupted,scan-speed}.test.ts',
@@ -18,8 +20,8 @@ const isLong = process.env['TESTS'] === 'long';
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const slow = ({ moduleId }: TestSpecification): number =>
-      ['crash.test', 'demo.test', 'acts.test', 'enqueue.test', 'reprocess.test', 'up.test'].some(
-        (name) => moduleId.includes(`/${name}`),
+      ['crash.test', 'demo.test', 'enqueue.test', 'reprocess.test', 'up.test'].some((name) =>
+        moduleId.includes(`/${name}`),
       )
         ? 0
         : 1;

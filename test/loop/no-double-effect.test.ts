@@ -33,54 +33,61 @@ const script = fc.record({
 });
 
 describe('whatever fails and whenever the worker dies', () => {
-  test('[P4] [P6] [S0-48] [S2-05] [S2-15] no refund is sent while its cancellation is unverified, and none is paid twice', async () => {
-    const { store, records, clock } = await openStore();
-    let run = 0;
-    let paid = 0;
+  // A hundred and fifty worlds, each with a turn that is killed and recovered.
+  test(
+    '[P4] [P6] [S0-48] [S2-05] [S2-15] no refund is sent while its cancellation is unverified, and none is paid twice',
+    { timeout: 150_000 },
+    async () => {
+      const { store, records, clock } = await openStore();
+      let run = 0;
+      let paid = 0;
 
-    await fc.assert(
-      fc.asyncProperty(script, async ({ cancel, refund, get, crashes, ...world }) => {
-        run += 1;
-        const conversation = `c${run}`;
-        const shop = Object.assign(new Shop(), world);
-        shop.add({ id: String(run) });
-        Object.assign(shop.faults, { cancel: [...cancel], refund: [...refund], get: [...get] });
-        shop.now = () => store.clock().now();
-        await store.acceptMessage(
-          ticket({ conversationId: conversation, subject: `Order ${run}` }),
-        );
+      await fc.assert(
+        fc.asyncProperty(script, async ({ cancel, refund, get, crashes, ...world }) => {
+          run += 1;
+          const conversation = `c${run}`;
+          const shop = Object.assign(new Shop(), world);
+          shop.add({ id: String(run) });
+          Object.assign(shop.faults, { cancel: [...cancel], refund: [...refund], get: [...get] });
+          shop.now = () => store.clock().now();
+          await store.acceptMessage(
+            ticket({ conversationId: conversation, subject: `Order ${run}` }),
+          );
 
-        await driveToRest(
-          {
-            store,
-            clock,
-            model: scriptedModel((view) =>
-              forOrder(String(run), cancelThenRefund(view) as ProposalInput),
-            ),
-            tools: shopTools(shop),
-            crashes,
-          },
-          `test/${conversation}`,
-        );
+          await driveToRest(
+            {
+              store,
+              clock,
+              model: scriptedModel((view) =>
+                forOrder(String(run), cancelThenRefund(view) as ProposalInput),
+              ),
+              tools: shopTools(shop),
+              crashes,
+            },
+            `test/${conversation}`,
+          );
 
-        const refunds = shop.effects.filter(({ kind }) => kind === 'refund');
-        expect(refunds.length).toBeLessThanOrEqual(1);
-        expect(shop.effects.filter(({ kind }) => kind === 'cancel').length).toBeLessThanOrEqual(1);
-        for (const { statusThen } of refunds) expect(statusThen).toBe('cancelled');
-        paid += refunds.length;
-        const [turn] = await records.turnsOf(`test/${conversation}`);
-        expectProofBeforeMoney(turn?.events ?? []);
-        // What the record claims is what the shop knows.
-        const rows = await records.ledger(`test/${conversation}`);
-        for (const row of rows.filter(({ status }) => status === 'verified')) {
-          expect(shop.effects.some(({ operation }) => operation === row.operation)).toBe(true);
-        }
-      }),
-      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150), endOnFailure: true },
-    );
+          const refunds = shop.effects.filter(({ kind }) => kind === 'refund');
+          expect(refunds.length).toBeLessThanOrEqual(1);
+          expect(shop.effects.filter(({ kind }) => kind === 'cancel').length).toBeLessThanOrEqual(
+            1,
+          );
+          for (const { statusThen } of refunds) expect(statusThen).toBe('cancelled');
+          paid += refunds.length;
+          const [turn] = await records.turnsOf(`test/${conversation}`);
+          expectProofBeforeMoney(turn?.events ?? []);
+          // What the record claims is what the shop knows.
+          const rows = await records.ledger(`test/${conversation}`);
+          for (const row of rows.filter(({ status }) => status === 'verified')) {
+            expect(shop.effects.some(({ operation }) => operation === row.operation)).toBe(true);
+          }
+        }),
+        { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150), endOnFailure: true },
+      );
 
-    expect(paid).toBeGreaterThan(run / 10);
-  });
+      expect(paid).toBeGreaterThan(run / 10);
+    },
+  );
 });
 
 function forOrder(orderId: string, proposal: ProposalInput): ProposalInput {
