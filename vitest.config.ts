@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONG = [
   'test/e2e/**/*.test.ts',
   'test/suites/**/*.test.ts',
-  'test/grafana/prometheus.test.ts',
+  'test/grafana/{alerts-live,prometheus}.test.ts',
   'test/models/load/**/*.test.ts',
   'test/demo/demo.test.ts',
   'test/evals/compare.test.ts',

@@ -8,12 +8,12 @@ import type { Observed } from './rig/pipeline.ts';
 import { BenchRedis } from './rig/redis.ts';
 import { median } from './rig/statistics.ts';
 
-// What observing costs: full turns with the step log, metrics and exported traces, beside the same turns with none of them,
-// one right after the other. `node bench/observing.ts`: one JSON object.
+// What observing costs: full turns with the step log, metrics and exported traces, beside the same turns with traces off
+// and with nothing on, one right after the other. `node bench/observing.ts`: one JSON object.
 
 const TURNS = 3_000;
-const PAIRS = 7;
-/** Share of the throughput that must be left. */
+const ROUNDS = 7;
+/** Share of the throughput without traces that must be left with everything on. */
 const TARGET = 0.8;
 
 const redis = await BenchRedis.start();
@@ -24,11 +24,18 @@ const tracer = await startTracer({
   ...{ endpoint, version: 'bench', agent: 'bench', meter, logger: pino({ level: 'silent' }) },
   model: { provider: 'scripted', name: 'scripted' },
 });
-const everything: Observed = { logger: pino(pino.destination('/dev/null')), meter, tracer };
+const logger = pino(pino.destination('/dev/null'));
+const KINDS = {
+  everything: { logger, meter, tracer },
+  withoutTraces: { logger, meter },
+  nothing: {},
+} satisfies Record<string, Observed>;
+type Kind = keyof typeof KINDS;
+type Measured = { perSecond: number; micros: number };
 
 let runs = 0;
 /** Turns a second, and what one cost this process. */
-async function measure(observed: Observed): Promise<{ perSecond: number; micros: number }> {
+async function measure(observed: Observed): Promise<Measured> {
   await redis.empty();
   runs += 1;
   const before = process.cpuUsage();
@@ -41,19 +48,25 @@ async function measure(observed: Observed): Promise<{ perSecond: number; micros:
 }
 
 try {
-  for (const observed of [{}, everything]) await measure(observed);
-  const pairs = [];
-  for (let pair = 0; pair < PAIRS; pair += 1) {
+  const kinds = Object.keys(KINDS) as Kind[];
+  for (const kind of kinds) await measure(KINDS[kind]);
+  const rounds: Record<Kind, Measured>[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
     // What warms up or cools down meanwhile is no side's gain.
-    const [first, second] = pair % 2 === 0 ? [{}, everything] : [everything, {}];
-    const results = [await measure(first), await measure(second)];
-    const [off, on] = pair % 2 === 0 ? results : results.toReversed();
-    if (off !== undefined && on !== undefined) pairs.push({ off, on });
+    const order = round % 2 === 0 ? kinds : kinds.toReversed();
+    const results: [Kind, Measured][] = [];
+    for (const kind of order) results.push([kind, await measure(KINDS[kind])]);
+    rounds.push(Object.fromEntries(results) as Record<Kind, Measured>);
   }
-  const throughput = median(pairs.map(({ off, on }) => on.perSecond / off.perSecond));
-  const cpu = median(pairs.map(({ off, on }) => off.micros / on.micros));
-  const figures = { throughput, cpu, turns: TURNS, pairs: PAIRS, target: TARGET };
-  process.stdout.write(`${JSON.stringify({ ...figures, kept: throughput >= TARGET })}\n`);
+  const beside = (kind: Kind) => ({
+    throughput: median(rounds.map((one) => one.everything.perSecond / one[kind].perSecond)),
+    cpu: median(rounds.map((one) => one[kind].micros / one.everything.micros)),
+  });
+  const withoutTraces = beside('withoutTraces');
+  const lost = Number(/spans_dropped_total (\d+)/.exec(await meter.text())?.[1]);
+  const figures = { withoutTraces, nothing: beside('nothing'), turns: TURNS, rounds: ROUNDS };
+  const kept = withoutTraces.throughput >= TARGET;
+  process.stdout.write(`${JSON.stringify({ ...figures, lost, target: TARGET, kept })}\n`);
 } finally {
   await tracer.close();
   sink.disconnect();

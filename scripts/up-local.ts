@@ -15,6 +15,13 @@ const root = join(import.meta.dirname, '..');
 const DATA = join(root, '.data');
 const WORKER_METRICS = 9464;
 const API_METRICS = 9465;
+const API = 4477;
+/** A customer of the example's world, whose order can be cancelled and is above the limit for a refund. */
+const FIRST_MESSAGE = JSON.stringify({
+  ...{ source: 'desk', conversationId: '1', messageId: '1' },
+  text: 'Please cancel my order 4482 and refund the $740.',
+  requester: { id: 'ana.keller@example.com', assurance: 'verified' },
+});
 /** Longest a part may take to be ready, or to end. Milliseconds. */
 const PATIENCE_MS = 20_000;
 
@@ -41,7 +48,11 @@ try {
   for (const name of ['grafana', 'otel-collector', 'tempo']) {
     say(name, 'not here; docker compose up starts it');
   }
-  say('ready', 'stop with Ctrl-C');
+  say('ready', 'stop with Ctrl-C. In another terminal:');
+  say('', `echo '${FIRST_MESSAGE}' | npm run -s turnkeeper -- enqueue -`);
+  for (const command of ['watch', 'turns list', 'why desk/1', 'approvals list']) {
+    say('', `npm run -s turnkeeper -- ${command}`);
+  }
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
@@ -62,10 +73,10 @@ function parts(redisUrl: string): Part[] {
     health: `http://127.0.0.1:${port}/state`,
     place: `http://127.0.0.1:${port}`,
   });
-  const own = (name: string, metricsPort: number): Part => ({
+  const own = (name: string, metricsPort: number, ...more: string[]): Part => ({
     name,
     command: process.execPath,
-    args: ['src/cli/main.ts', name],
+    args: ['src/cli/main.ts', name, ...more],
     environment: {
       REDIS_URL: redisUrl,
       ORDER_SERVICE_URL: 'http://127.0.0.1:4001',
@@ -75,12 +86,13 @@ function parts(redisUrl: string): Part[] {
     health: `http://127.0.0.1:${metricsPort}/healthz`,
     place: `metrics at http://127.0.0.1:${metricsPort}/metrics`,
   });
+  const api = own('api', API_METRICS, '--port', String(API));
   const world = { SEED_FILE: 'examples/technova/fixtures/world.json' };
   return [
     example('order-service', 4001, world),
     example('ticket-desk', 4002),
     own('worker', WORKER_METRICS),
-    own('api', API_METRICS),
+    { ...api, place: `http://127.0.0.1:${API}, described at /docs; ${api.place}` },
   ];
 }
 
@@ -128,7 +140,7 @@ async function startPrometheus(): Promise<void> {
       '--log.level=warn',
     ],
     health: 'http://127.0.0.1:9090/-/ready',
-    place: 'http://127.0.0.1:9090',
+    place: 'http://127.0.0.1:9090, the alerts at /alerts',
   });
 }
 

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { z } from 'zod';
 import { technovaAgent } from '../../examples/technova/agent/agent.ts';
 import { createTurnkeeper } from '../../src/index.ts';
-import { REDACTED_PATHS } from '../../src/telemetry/index.ts';
+import { LOG_REDACTION } from '../../src/telemetry/index.ts';
 import { localModel } from './local-model.ts';
 import { CONCURRENCY, PLAY } from './play-settings.ts';
 
@@ -26,7 +26,7 @@ const turnkeeper = await createTurnkeeper({
     ...localModel(MODEL_URL),
   }),
   redisUrl: REDIS_URL,
-  logger: pino({ redact: [...REDACTED_PATHS] }, pino.destination(WORKER_LOG)),
+  logger: pino({ redact: LOG_REDACTION }, pino.destination(WORKER_LOG)),
   ...PLAY,
 });
 const { workerId } = await turnkeeper.startWorkers({ concurrency: CONCURRENCY });

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { loadAgent, maskedUrl } from '../config/index.ts';
 import { Batches } from '../store/index.ts';
-import { REDACTED_PATHS } from '../telemetry/index.ts';
+import { LOG_REDACTION } from '../telemetry/index.ts';
 import { askedToStop } from './asked-to-stop.ts';
 import { withQueues } from './connection.ts';
 import { EXIT, type ExitCode } from './errors.ts';
@@ -68,10 +68,7 @@ async function api(
     const now = (): number => store.clock().now();
     const batches = new Batches(store);
     const control = new BatchControl(batches, queues, now);
-    const logger = pino(
-      { level: settings.LOG_LEVEL, redact: [...REDACTED_PATHS] },
-      pino.destination(2),
-    );
+    const logger = pino({ level: settings.LOG_LEVEL, redact: LOG_REDACTION }, pino.destination(2));
     const posted = (conversationId: string) => records.posted(conversationId);
     const { meter, serve } = await startObserving(settings, agent, logger);
     await serve(store, queues);

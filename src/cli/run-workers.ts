@@ -1,6 +1,6 @@
 import pino, { type Logger } from 'pino';
 import type { LoadedAgent, Settings } from '../config/index.ts';
-import { REDACTED_PATHS } from '../telemetry/index.ts';
+import { LOG_REDACTION } from '../telemetry/index.ts';
 import { startObserving } from './observing.ts';
 import { createTurnkeeper, type Turnkeeper } from '../turnkeeper.ts';
 import { EXIT, type ExitCode } from './errors.ts';
@@ -8,7 +8,7 @@ import type { Output } from './output.ts';
 
 /** Structured lines on stderr: stdout belongs to the data. */
 function stderrLogger(level: Settings['LOG_LEVEL']): Logger {
-  return pino({ level, redact: [...REDACTED_PATHS] }, pino.destination(2));
+  return pino({ level, redact: LOG_REDACTION }, pino.destination(2));
 }
 
 /** @throws LaneCountError, IncompleteToolError */

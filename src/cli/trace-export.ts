@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Records } from '../store/records.ts';
 import { redactPatterns } from '../telemetry/redaction-patterns.ts';
 import { withRecords } from './connection.ts';
-import { EXIT, type ExitCode } from './errors.ts';
+import { EXIT, usageError, type ExitCode } from './errors.ts';
 import { perform, type Invocation } from './invocation.ts';
 import { linesOf, readBack } from './trace-file.ts';
 import { readStory } from './turn-story.ts';
@@ -52,10 +52,12 @@ function redacted(value: unknown): unknown {
 }
 
 async function check({ out }: Invocation, file: string): Promise<ExitCode> {
-  const { turnId, records, gaps } = readBack(readFileSync(file === '-' ? 0 : file, 'utf8'));
+  const { turnId, records, gaps } = readBack(contentOf(file));
   // The story is read from the file by the same functions that read it from Redis.
   const story = await readStory(records as Records, turnId);
-  const links = [...gaps.map((text) => ({ after: 0, text, explained: false })), ...story.missing];
+  const links = [...gaps.map((gap) => ({ ...gap, explained: false })), ...story.missing].toSorted(
+    (a, b) => a.after - b.after,
+  );
   const broken = links.filter(({ explained }) => !explained);
   out.card(
     { turnId, complete: broken.length === 0, missing: links },
@@ -73,4 +75,16 @@ async function check({ out }: Invocation, file: string): Promise<ExitCode> {
     },
   );
   return broken.length === 0 ? EXIT.ok : EXIT.findings;
+}
+
+/** @throws CommandError when there is no such file */
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    const problem = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw usageError(
+      `${file} cannot be read (${problem}): name a file written by "turnkeeper trace export", or - for stdin`,
+    );
+  }
 }

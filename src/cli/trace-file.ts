@@ -99,11 +99,14 @@ function merged(events: readonly Line[], others: readonly Line[]): Line[] {
   return [...body, ...waiting];
 }
 
-/** An exported turn, read back, and the numbers of the lines that are not there. */
+/** What is not there, and behind which event it should stand. */
+export type Gap = { after: number; text: string };
+
+/** An exported turn, read back, and the lines that are not there. */
 export type ReadBack = {
   turnId: string;
   records: Pick<Records, 'onRecord' | 'operation' | 'ledger' | 'approval' | 'delivery'>;
-  gaps: string[];
+  gaps: Gap[];
 };
 
 /** @throws InvalidInputError when the text is no exported turn */
@@ -114,7 +117,11 @@ export function readBack(text: string): ReadBack {
     .map((line, index) => parseLine(line, index + 1));
   const [first] = lines;
   if (first?.line !== 'turn') {
-    throw new InvalidInputError('line 1', first?.line, 'the head of the turn must stand there');
+    throw new InvalidInputError(
+      'line 1',
+      first?.line ?? '',
+      'the head of a turn must stand there, as "turnkeeper trace export" writes it',
+    );
   }
   const of = <Kind extends Line['line']>(kind: Kind) =>
     lines.filter((line): line is Extract<Line, { line: Kind }> => line.line === kind);
@@ -169,13 +176,17 @@ function jsonOrUndefined(text: string): unknown {
 }
 
 /** Events that are missing by their number, and other lines by their count. */
-function gapsIn(numbers: readonly number[], expected: number, found: number): string[] {
+function gapsIn(numbers: readonly number[], expected: number, found: number): Gap[] {
   const present = new Set(numbers);
   const last = Math.max(0, ...numbers);
   const missing = Array.from({ length: last }, (_, index) => index + 1).filter(
     (number) => !present.has(number),
   );
-  const gaps = missing.map((number) => `event ${number} is not there`);
+  const gaps = missing.map((number) => ({
+    after: number - 1,
+    text: `event ${number} is not there`,
+  }));
   const others = expected - found - missing.length;
-  return others > 0 ? [...gaps, `${others} further lines of ${expected} are not there`] : gaps;
+  if (others <= 0) return gaps;
+  return [...gaps, { after: last, text: `${others} further lines of ${expected} are not there` }];
 }

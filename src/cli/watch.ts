@@ -102,35 +102,44 @@ function writeStep(step: WatchedStep, out: Output): void {
   if (!out.isText) return out.progress(step);
   const { at, conversationId, turnId, event, phase, outcome, stopReason } = step;
   const state = outcome === null ? phase : `${outcome}/${stopReason}`;
-  out.write(visible(`${clock(Date.parse(at))}  ${conversationId}  ${turnId}  ${event}  ${state}`));
+  const cells = [clock(Date.parse(at)), conversationId, turnId, event.padEnd(20), state];
+  out.write(visible(cells.join('  ')));
 }
 
 /** Cursor to the top left, rest of the screen cleared. */
 const CLEAR = '\u001b[H\u001b[J';
 const ENDED_SHOWN = 8;
+/** Of a terminal that does not tell its size. */
+const SIZE = { columns: 120, rows: 40 };
 
 function screenOf(turns: readonly TurnOnRecord[], out: Output): string {
   const now = Date.now();
+  const columns = process.stdout.columns || SIZE.columns;
+  const rows = process.stdout.rows || SIZE.rows;
   const open = turns.filter(({ endedAt }) => endedAt === null);
   const ended = turns.filter(({ endedAt }) => endedAt !== null).slice(0, ENDED_SHOWN);
-  return [
-    `${CLEAR}${out.strong(`${count(open.length, 'turn')} going on`)}  ${clock(now)}`,
-    '',
-    ...open.map((turn) => row(turn, duration(now - turn.startedAt), turn.phase)),
-    '',
-    out.strong('ended'),
-    ...ended.map((turn) =>
-      row(turn, duration((turn.endedAt ?? now) - turn.startedAt), `${turn.outcome}/${turn.reason}`),
-    ),
-  ].join('\n');
+  // A line that breaks, or one too many, would scroll the screen away.
+  const goingOn = open.map((turn) =>
+    row(turn, duration(now - turn.startedAt), turn.phase).slice(0, columns),
+  );
+  const over = ended.map((turn) => {
+    const took = duration((turn.endedAt ?? now) - turn.startedAt);
+    return row(turn, took, `${turn.outcome}/${turn.reason}`).slice(0, columns);
+  });
+  const lines = [
+    `${out.strong(`${count(open.length, 'turn')} going on`)}  ${clock(now)}`,
+    ...['', ...goingOn],
+    ...['', out.strong('ended'), ...over],
+  ];
+  return CLEAR + lines.slice(0, rows - 1).join('\n');
 }
 
 function row(turn: TurnOnRecord, took: string, state: string): string {
   const { spent, rounds } = replay(turn.entries).state;
   const cells = [
-    turn.conversationId.padEnd(28),
-    state.padEnd(32),
-    took.padStart(12),
+    turn.conversationId.padEnd(24),
+    state.padEnd(28),
+    took.padStart(8),
     `${count(rounds.length, 'round')}, ${count(spent.toolCalls, 'call')}, ${dollars(spent.costMicros)}`,
   ];
   return visible(cells.join('  '));

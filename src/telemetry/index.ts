@@ -1,4 +1,4 @@
-export { REDACTED_PATHS, redactText } from './redaction.ts';
+export { LOG_REDACTION, redactText } from './redaction.ts';
 export { stepLog } from './step-log.ts';
 export {
   OpenSpanError,

@@ -3,7 +3,7 @@ import type { View } from '../../src/loop/index.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { citationsOf } from '../../src/retrieval/index.ts';
 import { ticket, type RigOptions, type startRig } from './rig.ts';
-import type { Shop } from './shop.ts';
+import { Shop, shopTools } from './shop.ts';
 
 type Rig = Awaited<ReturnType<typeof startRig>>;
 
@@ -14,6 +14,8 @@ type Scene = {
   shop?(shop: Shop): void;
   /** What people do once the turn waits for them. */
   people?(rig: Rig, waiting: Waiting): Promise<void>;
+  /** What happens once the message is accepted. */
+  meanwhile?(rig: Rig): Promise<void>;
 };
 type Waiting = { id: string; conversationId: string; turnId: string };
 
@@ -48,6 +50,15 @@ async function wake(rig: Rig, conversationId: string, turnId: string): Promise<v
   const parked = await rig.store.parkedTurn(conversationId, turnId);
   if (parked !== undefined) await rig.queues.wake(parked, conversationId);
 }
+
+/** A tool that never answers, also when it is told to stop, and the moment it was called. */
+const deaf = Promise.withResolvers<void>();
+function neverAnswer(): Promise<never> {
+  deaf.resolve();
+  return new Promise(() => {});
+}
+/** The clock of the turn nobody gets through. */
+const stuck = { offsetMs: 0 };
 
 /**
  * One way to each stop reason that has a producer. The customer writes the name of the reason; the model acts so that
@@ -139,6 +150,35 @@ export const SCENES: Partial<Record<StopReason, Scene>> = {
     people: async (rig, { conversationId }) => {
       const [, name = ''] = conversationId.split('/');
       await rig.accept(ticket({ conversationId: name, text: 'superseded' }));
+    },
+  },
+  force_terminated: {
+    answer: () => call('get_order', { orderId: '1' }),
+    agent: {
+      tools: shopTools(new Shop(), { get_order: { timeoutMs: 20_000, run: neverAnswer } }),
+    },
+    meanwhile: async (rig) => {
+      await deaf.promise;
+      const { openTurn } = (await rig.records.conversation('test/force_terminated')) ?? {};
+      const signal = { cause: 'cancelled', by: 'tester', reason: 'enough' } as const;
+      await rig.store.requestStop('test/force_terminated', openTurn ?? '', signal);
+    },
+  },
+  internal: {
+    answer: () => {
+      throw new Error('boom');
+    },
+    agent: {
+      limits: { deadlineMs: 1_000_000_000 },
+      store: { clockOffsetMs: () => stuck.offsetMs },
+    },
+    meanwhile: async (rig) => {
+      const turns = rig.queues.of('turns', 'test/internal');
+      while (rig.target.of('note').length === 0) {
+        // It is kept back ever longer: the clock jumps over the wait.
+        stuck.offsetMs += 60_000;
+        for (const job of await turns.getDelayed()) await job.promote().catch(() => {});
+      }
     },
   },
 };

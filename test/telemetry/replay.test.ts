@@ -22,7 +22,7 @@ async function checked(lines: readonly string[]) {
   const file = join(emptyDirectory(), 'turn.jsonl');
   writeFileSync(file, `${lines.join('\n')}\n`);
   const { code, stdout } = await runCli(['trace', 'check', file, '--json']);
-  return { code, ...(JSON.parse(stdout) as { missing: { text: string }[] }) };
+  return { code, ...(JSON.parse(stdout) as { missing: { after: number; text: string }[] }) };
 }
 
 describe('[P15] an exported turn', () => {
@@ -52,7 +52,7 @@ describe('[P15] an exported turn', () => {
     }
     const { code, missing } = await checked(lines.toSpliced(5, 1));
     expect(code).toBe(6);
-    expect(missing[0]?.text).toContain('not there');
+    expect(missing[0]).toMatchObject({ after: 3, text: 'event 4 is not there' });
   });
 
   test('[P16] is redacted unless it is asked for as it is', async () => {
@@ -65,7 +65,7 @@ describe('[P15] an exported turn', () => {
     const { stdout } = await runCli(['trace', 'export', id], { store });
     const raw = await runCli(['trace', 'export', id, '--raw'], { store });
 
-    expect(stdout).not.toMatch(/4111|ana@example/);
+    expect(stdout).not.toMatch(/4111 1111|ana@example/);
     expect(stdout).toContain('[number]');
     expect(raw.stdout).toContain('4111 1111 1111 1111');
   });
@@ -78,6 +78,9 @@ describe('[P15] an exported turn', () => {
 
     expect(code).not.toBe(0);
     expect(stderr).toContain('line 1');
+    const nowhere = await runCli(['trace', 'check', `${file}.gone`]);
+    expect(nowhere.code).toBe(2);
+    expect(nowhere.stderr).toMatch(/turn\.jsonl\.gone cannot be read \(ENOENT\): name a file/);
   });
 });
 

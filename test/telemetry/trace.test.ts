@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { scriptedModel } from '../../src/models/index.ts';
 import { OpenSpanError, traceOf, TurnTrace } from '../../src/telemetry/index.ts';
+import { startRig, ticket } from '../support/rig.ts';
+import { Shop, shopTools } from '../support/shop.ts';
 import {
   begun,
   calls,
@@ -95,5 +98,35 @@ describe('[S3-03] [S3-21] [S3-22] a span that nobody closed', () => {
 
   test('may not be opened a second time', () => {
     expect(() => traceOf([...left, requested()])).toThrow(OpenSpanError);
+  });
+
+  test('because the model client rejected is undetermined once another claim goes on, and the turn ends', async () => {
+    const shop = new Shop();
+    shop.add({ id: '1' });
+    let asked = 0;
+    const ended = Promise.withResolvers<TurnTrace>();
+    const rig = await startRig({
+      model: scriptedModel(() => {
+        asked += 1;
+        if (asked === 2) return Promise.reject(new Error('a client that rejects'));
+        return asked === 1
+          ? {
+              kind: 'tool_calls',
+              calls: [{ id: 'c', tool: 'get_order', arguments: { orderId: '1' } }],
+            }
+          : { kind: 'finish_candidate', reply: 'Hello.' };
+      }),
+      tools: shopTools(shop),
+      host: { onTrace: (_turnId, trace) => ended.resolve(trace) },
+    });
+    await rig.startHost();
+
+    await rig.accept(ticket());
+    const trace = await ended.promise;
+
+    expect(kinds(trace).filter((kind) => kind.startsWith('model_call'))).toEqual([
+      ...['model_call ok', 'model_call undetermined', 'model_call ok'],
+    ]);
+    expect(trace.openSpans).toEqual([]);
   });
 });

@@ -55,7 +55,7 @@ describe('export over OTLP', () => {
     }
     expect(sent).toContain('turnkeeper.dropped_messages');
     expect(sent).toContain('[mail]');
-    expect(sent).not.toMatch(/4111|ana@example|170 1234567|sk-abc/);
+    expect(sent).not.toMatch(/4111 1111|ana@example|170 1234567|sk-abc/);
   });
 
   test('each rest of a turn sends what came since the one before', async () => {

@@ -9,6 +9,7 @@ import {
   checked,
   decided,
   parked,
+  rejected,
   requested,
   reread,
   rereading,
@@ -66,11 +67,14 @@ describe('[S3-39] a turn as OpenTelemetry spans', () => {
       'gen_ai.usage.input_tokens': 50,
       'turnkeeper.proposal': 'tool_calls',
       'turnkeeper.turn_id': 't1',
+      'turnkeeper.step': 2,
+      'turnkeeper.latency_ms': 1,
       'turnkeeper.retry': 0,
       'turnkeeper.next_phase': 'validating_actions',
       'turnkeeper.state_version': 3,
     });
     expect(named(spans, 'execute_tool put').attributes).toMatchObject({
+      'turnkeeper.step': 4,
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': 'put',
       'gen_ai.tool.call.id': '1.1',
@@ -79,6 +83,47 @@ describe('[S3-39] a turn as OpenTelemetry spans', () => {
       'turnkeeper.tool_said': 'ok',
       'turnkeeper.provenance': 'tool',
       'turnkeeper.effect_status': 'applied',
+    });
+  });
+
+  test('[S2-41] a failed model call says why, the next one which try it is, and the turn why it stopped', () => {
+    const failed: TurnEvent = {
+      type: 'model_failed',
+      ...{ at, failure: { kind: 'overloaded' }, latencyMs: 7 },
+    };
+    const spans = spansOf(
+      ...[started(), requested(), failed, parked('back_off'), resumed],
+      ...escalated,
+    );
+
+    const [first, second] = spans.filter(({ name }) => name === 'chat gpt');
+    expect(first).toMatchObject({
+      status: 'error',
+      attributes: { 'error.type': 'overloaded', 'turnkeeper.latency_ms': 7 },
+    });
+    expect(second?.attributes['turnkeeper.retry']).toBe(1);
+    expect(named(spans, 'invoke_agent helper').attributes).toMatchObject({
+      'turnkeeper.outcome': 'escalated',
+      'turnkeeper.stop_reason': 'model_escalated',
+    });
+  });
+
+  test('[S2-39] what each check said of a call is a span: which check, with which code', () => {
+    const check = named(
+      spansOf(started(), requested(), calls('put'), checked(rejected())),
+      'check put',
+    );
+
+    expect(check.attributes).toMatchObject({
+      'turnkeeper.call_id': '1.1',
+      'turnkeeper.verdict': 'rejected',
+      'turnkeeper.check': 'authorization',
+      'turnkeeper.code': 'no',
+    });
+    const asking = spansOf(started(), requested(), calls('put'), checked(asks()));
+    expect(named(asking, 'check put').attributes).toMatchObject({
+      'turnkeeper.verdict': 'needs_approval',
+      'turnkeeper.approval_id': 'a1',
     });
   });
 

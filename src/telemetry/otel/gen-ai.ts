@@ -96,10 +96,13 @@ const CONVENTIONS: Record<Span['kind'], (span: Span, cast: Cast) => Named> = {
   wait: ({ name }) => ({ name: `wait for ${name}`, kind: SpanKind.INTERNAL, attributes: {} }),
 };
 
-/** A span in the words of the conventions; everything it says of itself stays under our own names as well. */
+/** A span in the words of the conventions; what they have no word for stands under our own names. */
 export function inGenAiTerms(span: Span, cast: Cast): Named {
   const named = CONVENTIONS[span.kind](span, cast);
-  return { ...named, attributes: { ...ours(span.attributes), ...named.attributes } };
+  // Said by the conventions already.
+  const { model: _model, inputTokens: _in, outputTokens: _out, ...rest } = span.attributes;
+  const own = span.kind === 'model_call' ? rest : span.attributes;
+  return { ...named, attributes: { ...ours(own), ...named.attributes } };
 }
 
 /** Attributes have a few dozen names, and every span has most of them. */

@@ -1,3 +1,4 @@
 export { spanIdOf, traceIdOf } from './ids.ts';
-export { startTracer, Tracer, type DeliveryStep, type TracerOptions } from './tracer.ts';
+export type { DeliveryStep } from './export-work.ts';
+export { startTracer, Tracer, type TracerOptions } from './tracer.ts';
 export { turnSpans, type RecordedTurn, type TurnSpan } from './turn-spans.ts';

@@ -1,14 +1,12 @@
-import { SpanKind, SpanStatusCode, TraceFlags, type Attributes } from '@opentelemetry/api';
-import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
-import type { Resource } from '@opentelemetry/resources';
+import { once } from 'node:events';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { TurnEvent } from '../../contracts/index.ts';
 import type { ClaimedTurn } from '../../loop/index.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { redactPatterns } from '../redaction-patterns.ts';
-import type { AttributeValue, Cast } from './gen-ai.ts';
-import { spanIdOf, traceIdOf } from './ids.ts';
-import { turnSpans, type TurnSpan } from './turn-spans.ts';
+import type { DeliveryStep, ExportSettings, ExportWork, FromExport } from './export-work.ts';
+import { startExporter } from './exporter.ts';
 
 export type TracerOptions = {
   /** Base URL of an OTLP receiver, such as http://127.0.0.1:4318; spans go to `/v1/traces` below it. */
@@ -20,38 +18,46 @@ export type TracerOptions = {
   logger: Logger;
 };
 
-/** One step of a delivery, as its worker saw it. Times in milliseconds since the epoch. */
-export type DeliveryStep = {
-  turnId: string;
-  deliveryId: string;
-  kind: string;
-  status: string;
-  attempt: number;
-  startedAt: number;
-  endedAt: number;
-};
+/** Turns that come to rest within this time are handed over together. Milliseconds. */
+const GATHER_MS = 20;
+/** Turns and deliveries the thread has not taken yet; what comes on top is counted and forgotten. */
+const MOST_OUTSTANDING = 2_000;
+/** Longest a last export may take. Milliseconds. */
+const LAST_EXPORT_MS = 15_000;
 
 /**
- * Exports turns as OpenTelemetry spans, from their records. A turn is exported when it comes to rest; nothing waits for
- * an export and a failed one is counted and forgotten.
+ * Exports turns as OpenTelemetry spans, from their records, in a thread of its own. A turn is exported when it comes to
+ * rest; nothing waits for an export, and a failed one is counted and forgotten.
  */
 export class Tracer {
-  readonly #processor: SpanProcessor;
-  readonly #resource: Resource;
-  readonly #version: string;
-  readonly #who: Omit<Cast, 'conversationId' | 'tool'>;
-  readonly #logger: Logger;
+  readonly #options: Pick<TracerOptions, 'meter' | 'logger'>;
+  readonly #thread: Worker;
+  readonly #others: () => Promise<void>;
+  readonly #ended: Promise<unknown>;
+  #gathered: ExportWork[] = [];
+  #outstanding = 0;
+  #gone = false;
 
   constructor(
-    parts: { processor: SpanProcessor; resource: Resource },
-    options: Pick<TracerOptions, 'version' | 'agent' | 'model' | 'logger'>,
+    settings: ExportSettings,
+    options: Pick<TracerOptions, 'meter' | 'logger'>,
+    /** Sends what other libraries have left. */
+    others: () => Promise<void>,
   ) {
-    this.#processor = parts.processor;
-    this.#resource = parts.resource;
-    this.#version = options.version;
-    this.#logger = options.logger;
-    const { provider, name } = options.model;
-    this.#who = { agent: options.agent, provider, model: name };
+    this.#options = options;
+    this.#others = others;
+    const file = import.meta.url.endsWith('.ts') ? 'export-thread.ts' : 'export-thread.js';
+    this.#thread = new Worker(new URL(file, import.meta.url), {
+      workerData: settings,
+      execArgv: [],
+    });
+    this.#thread.unref();
+    this.#thread.on('message', (message: FromExport) => this.#hear(message));
+    this.#thread.on('error', (error) => options.logger.warn({ err: error }, 'export of traces'));
+    this.#ended = once(this.#thread, 'exit').catch(() => {});
+    void this.#ended.then(() => {
+      this.#gone = true;
+    });
   }
 
   /** Follows a claimed turn. `rested` is called once the step that laid it to rest is on record. */
@@ -67,144 +73,72 @@ export class Tracer {
         // What came before the last park was exported then, or by whoever took over.
         const exported =
           events.slice(0, -1).findLastIndex(({ type }) => type === 'turn_parked') + 1;
-        this.#attempt(() => {
-          const spans = turnSpans({ turnId, conversationId, messages, events }, this.#who);
-          const traceId = traceIdOf(turnId);
-          for (const span of spans) {
-            if (span.version > exported) this.#export(traceId, span);
-          }
+        this.#hand({
+          kind: 'turn',
+          turn: { turnId, conversationId, messages, events },
+          exported,
         });
       },
     };
   }
 
   delivery(step: DeliveryStep): void {
-    const { turnId, deliveryId, kind, status, attempt, startedAt, endedAt } = step;
-    this.#attempt(() =>
-      this.#export(traceIdOf(turnId), {
-        spanId: spanIdOf(turnId, `delivery ${deliveryId} ${startedAt}`),
-        parentSpanId: spanIdOf(turnId, 'turn'),
-        name: `deliver ${kind}`,
-        kind: SpanKind.PRODUCER,
-        startedAt,
-        endedAt,
-        status: status === 'unknown' ? 'error' : 'ok',
-        attributes: {
-          'turnkeeper.turn_id': turnId,
-          'turnkeeper.delivery_id': deliveryId,
-          'turnkeeper.delivery_status': status,
-          'turnkeeper.retry': attempt,
-        },
-        events: [],
-        version: 0,
-      }),
-    );
+    this.#hand({ kind: 'delivery', step });
   }
 
   /** Sends what is left, and gives up after a while. */
   async close(): Promise<void> {
-    await this.#processor.shutdown().catch(() => {});
+    this.#flush();
+    this.#thread.ref();
+    this.#thread.postMessage('close');
+    const patience = new AbortController();
+    const late = elapse(LAST_EXPORT_MS, undefined, { signal: patience.signal }).catch(() => {});
+    await Promise.race([Promise.all([this.#ended, this.#others().catch(() => {})]), late]);
+    patience.abort();
+    await this.#thread.terminate();
   }
 
-  #attempt(work: () => void): void {
+  #hand(work: ExportWork): void {
+    if (this.#gone || this.#outstanding >= MOST_OUTSTANDING) {
+      this.#options.meter.add('spans_dropped_total', {});
+      return;
+    }
+    this.#outstanding += 1;
+    this.#gathered.push(work);
+    if (this.#gathered.length === 1) setTimeout(() => this.#flush(), GATHER_MS).unref();
+  }
+
+  #flush(): void {
+    const gathered = this.#gathered;
+    this.#gathered = [];
+    if (gathered.length === 0) return;
     try {
-      work();
+      this.#thread.postMessage(gathered);
     } catch (error) {
-      this.#logger.warn({ err: error }, 'turn not exported');
+      this.#options.logger.warn({ err: error }, 'turns not exported');
     }
   }
 
-  #export(traceId: string, span: TurnSpan): void {
-    this.#processor.onEnd(this.#readable(traceId, span));
-  }
-
-  #readable(traceId: string, span: TurnSpan): ReadableSpan {
-    const context = (spanId: string) => ({ traceId, spanId, traceFlags: TraceFlags.SAMPLED });
-    const { parentSpanId, linkedSpanId, startedAt, endedAt, status } = span;
-    const undetermined = status === 'undetermined' ? { 'turnkeeper.status': status } : {};
-    return {
-      name: clearText(span.name),
-      kind: span.kind,
-      spanContext: () => context(span.spanId),
-      ...(parentSpanId === undefined ? {} : { parentSpanContext: context(parentSpanId) }),
-      startTime: hrTime(startedAt),
-      endTime: hrTime(endedAt),
-      duration: hrTime(endedAt - startedAt),
-      status: { code: status === 'error' ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
-      attributes: redacted({ ...span.attributes, ...undetermined }),
-      links: linkedSpanId === undefined ? [] : [{ context: context(linkedSpanId) }],
-      events: span.events.map(({ name, at, attributes }) => ({
-        name,
-        time: hrTime(at),
-        attributes: redacted(attributes),
-      })),
-      ended: true,
-      resource: this.#resource,
-      instrumentationScope: { name: 'turnkeeper', version: this.#version },
-      droppedAttributesCount: 0,
-      droppedEventsCount: 0,
-      droppedLinksCount: 0,
-    };
+  #hear(message: FromExport): void {
+    const { meter, logger } = this.#options;
+    if ('taken' in message) this.#outstanding -= message.taken;
+    else if ('dropped' in message) meter.add('spans_dropped_total', {}, message.dropped);
+    else logger.warn({ err: new Error(message.problem) }, 'turn not exported');
   }
 }
 
-/** Starts a tracer that sends to an OTLP receiver. The libraries are loaded here and nowhere else. */
+/** Starts a tracer that sends to an OTLP receiver. */
 export async function startTracer(options: TracerOptions): Promise<Tracer> {
-  const [{ OTLPTraceExporter }, { BatchSpanProcessor }, { resourceFromAttributes }, { NodeSDK }] =
-    await Promise.all([
-      import('@opentelemetry/exporter-trace-otlp-proto'),
-      import('@opentelemetry/sdk-trace'),
-      import('@opentelemetry/resources'),
-      import('@opentelemetry/sdk-node'),
-    ]);
-  const url = `${options.endpoint.replace(/\/+$/, '')}/v1/traces`;
-  const exporter = forgiving(new OTLPTraceExporter({ url, timeoutMillis: 5_000 }), options.meter);
-  const processor = new BatchSpanProcessor({ exporter, exportTimeoutMillis: 10_000 });
-  const resource = resourceFromAttributes({
-    'service.name': 'turnkeeper',
-    'service.version': options.version,
-  });
+  const { endpoint, version, agent, model, meter } = options;
+  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
   // Spans that tools or libraries of an agent make go the same way as those of the turns.
+  const dropped = (spans: number): void => meter.add('spans_dropped_total', {}, spans);
+  const { processor, resource } = await startExporter({ url, version }, dropped);
+  const { NodeSDK } = await import('@opentelemetry/sdk-node');
   const sdk = new NodeSDK({
     ...{ resource, spanProcessors: [processor], autoDetectResources: false },
     ...{ metricReaders: [], logRecordProcessors: [], instrumentations: [] },
   });
   sdk.start();
-  return new Tracer({ processor, resource }, options);
-}
-
-/** What could not be exported is counted; nobody else hears of it. */
-function forgiving(exporter: SpanExporter, meter: Meter): SpanExporter {
-  return {
-    export(spans, done) {
-      exporter.export(spans, (result) => {
-        if (result.code !== 0) meter.add('spans_dropped_total', {}, spans.length);
-        done({ code: 0 });
-      });
-    },
-    shutdown: () => exporter.shutdown(),
-    forceFlush: async () => exporter.forceFlush?.(),
-  };
-}
-
-function hrTime(milliseconds: number): [number, number] {
-  const whole = Math.floor(milliseconds / 1_000);
-  return [whole, Math.round((milliseconds - whole * 1_000) * 1e6)];
-}
-
-function redacted(attributes: Readonly<Record<string, AttributeValue>>): Attributes {
-  const clear: Record<string, AttributeValue> = {};
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'string') clear[name] = clearText(value);
-    else clear[name] = typeof value === 'object' ? value.map(clearText) : value;
-  }
-  return clear as Attributes;
-}
-
-/** A word without a digit, a capital or a mark is no address, number or key. */
-const WORD = /^[a-z_]{0,20}$/;
-
-/** Most values are words of ours, such as a status: they need no look at every pattern. */
-function clearText(text: string): string {
-  return WORD.test(text) ? text : redactPatterns(text);
+  return new Tracer({ url, version, agent, model }, options, () => processor.shutdown());
 }

@@ -98,7 +98,6 @@ class Projection {
           stateVersion: version,
           round: span.round,
           nextPhase: this.#state.phase,
-          durationMs: span.endedAt - span.startedAt,
           ...(call === undefined ? {} : aboutCall(call)),
           ...details,
         }),
