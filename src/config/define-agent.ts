@@ -1,5 +1,7 @@
+import type { ZodType } from 'zod';
 import {
   InvalidInputError,
+  limitOverridesSchema,
   limitsSchema,
   type DeliveryTarget,
   type Caps,
@@ -81,22 +83,38 @@ function riskOf({ approvalLimits = {}, risk = {} }: AgentOptions): RiskPolicy {
   return { ...parts, version: risk.version ?? versionOf(parts) };
 }
 
+/** @throws InvalidInputError */
+function readLimits<T>(schema: ZodType<T>, limits: unknown, field: string): T {
+  const read = schema.safeParse(limits, { reportInput: true });
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const name = [field, ...(issue?.path ?? [])].join('.');
+  throw new InvalidInputError(name, issue?.input, 'must be a positive whole number');
+}
+
+/** Anything but a whole number would be a limit that nothing ever reaches. @throws InvalidInputError */
+function refuseAmounts(
+  limits: Readonly<Record<string, number | undefined>>,
+  field: string,
+  unit: string,
+): void {
+  for (const [name, limit] of Object.entries(limits)) {
+    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0)) {
+      throw new InvalidInputError(`${field}.${name}`, limit, `must be a whole number of ${unit}`);
+    }
+  }
+}
+
 /** Describes a company's agent. @throws InvalidInputError naming the field that cannot be used */
 export function defineAgent(options: AgentOptions): Agent {
-  const limits = limitsSchema.safeParse(options.limits ?? {}, { reportInput: true });
-  if (!limits.success) {
-    const [issue] = limits.error.issues;
-    const field = `limits.${issue?.path.join('.') ?? ''}`;
-    throw new InvalidInputError(field, issue?.input, 'must be a positive whole number');
-  }
-  for (const [currency, limit] of Object.entries(options.approvalLimits ?? {})) {
-    if (!Number.isInteger(limit) || limit < 0) {
-      throw new InvalidInputError(
-        `approvalLimits.${currency}`,
-        limit,
-        'must be a whole number of minor units, 0 to ask always',
-      );
-    }
+  const limits = readLimits(limitsSchema, options.limits ?? {}, 'limits');
+  const { approvalLimits = {}, risk, caps, sourceLimits = {} } = options;
+  refuseAmounts(approvalLimits, 'approvalLimits', 'minor units, 0 to ask always');
+  refuseAmounts(risk?.customerDay ?? {}, 'risk.customerDay', 'minor units, 0 to ask always');
+  refuseAmounts(caps?.conversation ?? {}, 'caps.conversation', 'units');
+  refuseAmounts(caps?.day ?? {}, 'caps.day', 'units');
+  for (const [source, own] of Object.entries(sourceLimits)) {
+    readLimits(limitOverridesSchema, own, `sourceLimits.${source}`);
   }
   const skills = options.skills ?? [];
   return {
@@ -104,8 +122,8 @@ export function defineAgent(options: AgentOptions): Agent {
       name: options.name,
       instructions: options.instructions,
       skills: skills.map(({ name, description }) => ({ name, description })),
-      limits: limits.data,
-      sourceLimits: options.sourceLimits ?? {},
+      limits,
+      sourceLimits,
       risk: riskOf(options),
       successOf: Object.fromEntries(
         skills.flatMap(({ name, success }) => (success === undefined ? [] : [[name, success]])),

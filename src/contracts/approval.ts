@@ -9,7 +9,7 @@ const pending = z.object({
   turnId: z.string(),
   callId: z.string(),
   tool: z.string(),
-  /** The frozen arguments: what runs after an approval is this, not what the model says then. */
+  /** The frozen arguments as the tool gets them: what runs after an approval is this, not what the model says then. */
   arguments: z.unknown(),
   actionHash: z.string(),
   operation: z.string(),

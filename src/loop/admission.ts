@@ -3,13 +3,13 @@ import type { Passed } from './check.ts';
 import { canonicalJson, digest } from './identity.ts';
 import type { OpenTurn } from './open-turn.ts';
 import { principalOf, type CallContext, type Ports } from './ports.ts';
-import { reservationOf } from './reservation.ts';
-import { formatMoney } from './risk.ts';
+import { hashOfCall, reservationOf } from './reservation.ts';
+import { formatMoney, limitIn } from './risk.ts';
 import type { CallState } from './state.ts';
 
 /**
  * The last step of the checks, where the ledger, the customer's day and the world are asked. A write that a person must
- * agree to is compared with what that person saw, and under which policy they agreed: anything else is asked for again.
+ * agree to is compared with the action and the world that person saw, and the policy they agreed under: anything else is asked for again.
  */
 export async function admit(
   call: CallState,
@@ -23,7 +23,7 @@ export async function admit(
   if (effect === undefined) return { kind: 'admitted_read', ...base };
   const write = { ...base, effect, ...(origins === undefined ? {} : { origins }) };
 
-  const cap = stake && rules.risk.customerDay[stake.currency];
+  const cap = stake && limitIn(rules.risk.customerDay, stake.currency);
   const book = async (limit?: number): Promise<'booked' | 'over'> => {
     if (stake === undefined || cap === undefined) return 'booked';
     return store.bookStake({
@@ -52,7 +52,13 @@ export async function admit(
   const seen = shown.state;
   const policy = rules.risk.version;
   const given = call.approval;
-  if (given?.policy === policy && canonicalJson(given.seen) === canonicalJson(seen)) {
+  // The frozen arguments went through the contract again, which may read them otherwise than when somebody agreed.
+  const agreed = claimed.approval?.id === given?.id ? claimed.approval?.actionHash : undefined;
+  if (
+    given?.policy === policy &&
+    agreed === hashOfCall(call, tools) &&
+    canonicalJson(given.seen) === canonicalJson(seen)
+  ) {
     await book();
     return { kind: 'admitted_write', ...write };
   }

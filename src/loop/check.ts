@@ -12,7 +12,7 @@ import { ASSURANCES } from '../contracts/index.ts';
 import { actionHash, operationKey } from './identity.ts';
 import type { AgentRules, ClaimedTurn, Toolbox } from './ports.ts';
 import { originsOf } from './provenance.ts';
-import { personNeeded } from './risk.ts';
+import { isAmount, personNeeded } from './risk.ts';
 import type { CallState, TurnState } from './state.ts';
 
 export type CheckContext = {
@@ -31,6 +31,7 @@ export type Passed = {
   effect?: PlannedEffect;
   /** Where the values of a write came from. */
   origins?: Record<string, string | null>;
+  /** What can be booked on the customer's day. */
   stake?: Stake;
   person?: string;
   request?: string;
@@ -151,7 +152,7 @@ export function checkCall(
     contract,
     effect,
     origins,
-    ...(typeof stake === 'object' ? { stake } : {}),
+    ...(typeof stake === 'object' && isAmount(stake.amount) ? { stake } : {}),
     ...(person === undefined ? {} : { person }),
     ...request,
   };

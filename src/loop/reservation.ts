@@ -17,14 +17,19 @@ export function reservationOf(
     occurrence: effect.occurrence,
     actionHash: hashOfCall(call, tools),
     callId: call.id,
-    arguments: call.arguments,
+    arguments: inputOf(call, tools),
     ...(effect.after === undefined ? {} : { after: effect.after }),
     ...(validUntil === undefined ? {} : { validUntil }),
   };
 }
 
-/** Digest over a call as its tool understands it: what the ledger tells a repeat from a conflict by. */
-export function hashOfCall({ tool, arguments: args }: CallState, tools: Toolbox): string {
+/** The arguments of a call as its tool gets them: with its defaults, and without what only the model put there. */
+export function inputOf({ tool, arguments: args }: CallState, tools: Toolbox): unknown {
   const input = tools.find(tool)?.input.safeParse(args);
-  return actionHash(tool, input?.success === true ? input.data : args);
+  return input?.success === true ? input.data : args;
+}
+
+/** Digest over a call as its tool understands it: what the ledger tells a repeat from a conflict by. */
+export function hashOfCall(call: CallState, tools: Toolbox): string {
+  return actionHash(call.tool, inputOf(call, tools));
 }

@@ -50,11 +50,27 @@ export function personNeeded(
   }
   const own = policy.rule?.(action);
   if (own !== undefined || stake === 'never') return own;
-  const limit = policy.limits[stake.currency];
+  if (!isAmount(stake.amount)) {
+    return `${stake.summary}: what is at stake is not a whole number of minor units`;
+  }
+  const limit = limitIn(policy.limits, stake.currency);
   if (limit === undefined) return `no limit is configured for ${stake.currency}`;
   return stake.amount > limit
     ? `${stake.summary} is above the limit of ${formatMoney(limit, stake.currency)}`
     : undefined;
+}
+
+/** What a policy says of a currency. One that is called like a property of every object is not configured by that. */
+export function limitIn(
+  limits: Readonly<Record<string, number>>,
+  currency: string,
+): number | undefined {
+  return Object.hasOwn(limits, currency) ? limits[currency] : undefined;
+}
+
+/** What can be compared with a limit and added up; nothing else is. */
+export function isAmount(amount: number): boolean {
+  return Number.isSafeInteger(amount) && amount >= 0;
 }
 
 /** Minor units to text, e.g. `74000, EUR` -> `740.00 EUR`. */

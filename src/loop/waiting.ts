@@ -1,6 +1,6 @@
 import type { ApprovalRequest, Park } from '../contracts/index.ts';
 import type { ClaimedTurn, Toolbox } from './ports.ts';
-import { hashOfCall } from './reservation.ts';
+import { hashOfCall, inputOf } from './reservation.ts';
 import { currentCalls, type CallState, type TurnState } from './state.ts';
 
 type Moment = { at: number; state: TurnState; claimed: ClaimedTurn; tools: Toolbox };
@@ -54,7 +54,7 @@ export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | u
   if (park.kind !== 'approval') return undefined;
   const { at, state, claimed } = moment;
   const call = callIn(state, 'awaiting_approval');
-  const { id: callId, tool, approval, effect, arguments: args } = call;
+  const { id: callId, tool, approval, effect } = call;
   const { conversationId, turnId } = claimed.claim;
   return {
     id: approval?.id ?? '',
@@ -62,7 +62,7 @@ export function approvalRequest(park: Park, moment: Moment): ApprovalRequest | u
     turnId,
     callId,
     tool,
-    arguments: args,
+    arguments: inputOf(call, moment.tools),
     actionHash: hashOfCall(call, moment.tools),
     operation: effect?.operation ?? '',
     reason: approval?.reason ?? '',

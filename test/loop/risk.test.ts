@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ProposalInput, Stake } from '../../src/contracts/index.ts';
-import { defineAgent } from '../../src/config/index.ts';
+import { defineAgent, type AgentOptions } from '../../src/config/index.ts';
 import {
   actionHash,
   formatMoney,
@@ -51,11 +52,23 @@ describe('[S0-39] when a person must agree', () => {
     expect(asks({ stake: euros(1), policy: { limits: { EUR: 0 } } })).toBeDefined();
   });
 
-  test('a currency without a limit always asks', () => {
-    expect(asks({ stake: { amount: 1, currency: 'USD', summary: 'one dollar' } })).toBe(
-      'no limit is configured for USD',
-    );
-  });
+  test.each(['USD', 'eur', 'toString', 'constructor', '__proto__', ''])(
+    'a currency without a limit always asks: %s',
+    (currency) => {
+      expect(asks({ stake: { amount: 1, currency, summary: 'one' } })).toBe(
+        `no limit is configured for ${currency}`,
+      );
+    },
+  );
+
+  test.each([Number.NaN, -1, 0.5, Infinity, 2 ** 53])(
+    'what cannot be compared with a limit always asks: %d',
+    (amount) => {
+      expect(asks({ stake: euros(amount) })).toBe(
+        `refund ${amount}: what is at stake is not a whole number of minor units`,
+      );
+    },
+  );
 
   test('what always needs one, and what never does by itself', () => {
     expect(asks({ stake: 'always' })).toBe('this action always needs a person');
@@ -129,6 +142,20 @@ describe('the version of a policy', () => {
   });
 });
 
+/** Reads, then refunds one after the other, then replies. */
+const refundingEach =
+  (...refunds: { amount: number; line?: string }[]) =>
+  (view: View): ProposalInput => {
+    const refund = refunds[view.rounds.length - 1];
+    if (view.rounds.length > 0 && refund === undefined)
+      return { kind: 'finish_candidate', reply: 'Refunded.' };
+    const [tool, args] =
+      refund === undefined ? ['get_order', {}] : (['issue_refund', refund] as const);
+    return {
+      kind: 'tool_calls',
+      calls: [{ id: 'c1', tool, arguments: { orderId: '1', ...args } }],
+    };
+  };
 /** Reads, then refunds what the message names, then replies. */
 const refunding = (view: View): ProposalInput => {
   const amount = Number(/\d+/.exec(view.messages[0]?.text ?? '')?.[0]);
@@ -220,6 +247,52 @@ describe("a customer's day", () => {
     expect(rest).toMatchObject({ kind: 'parked', park: { kind: 'approval' } });
   });
 
+  test('[S2-44] asking for what was done once more, for less, frees nothing of the day', async () => {
+    const shop = new Shop();
+    shop.add(order);
+
+    const { rest, turn } = await play(
+      {
+        ...{ shop, risk: { customerDay: { EUR: 3_000 } } },
+        policy: refundingEach({ amount: 3_000 }, { amount: 1 }, { amount: 1, line: 'one' }),
+      },
+      'Refund line one of order 1',
+    );
+
+    expect(turn.state.rounds[2]?.calls[0]?.result).toMatchObject({ code: 'conflict' });
+    expect(shop.effects).toMatchObject([{ amount: 3_000 }]);
+    expect(rest).toMatchObject({ kind: 'parked', park: { kind: 'approval' } });
+  });
+
+  test('an action of no amount lowers it for none that follows', async () => {
+    const shop = new Shop();
+    shop.add(order);
+    const tools = shopTools(shop, {
+      issue_refund: {
+        approval: (args) => {
+          const { amount, line } = args as { amount: number; line?: string };
+          return euros(line === 'minus' ? -amount : amount);
+        },
+      },
+    });
+
+    let asked = 0;
+    const first = await day({
+      ...{ shop, tools },
+      policy: refundingEach({ amount: 4_000, line: 'minus' }, { amount: 3_000 }),
+      people: async (...given) => {
+        asked += 1;
+        await approve(...given);
+      },
+    });
+    await first.say('Refund the line minus of order 1');
+    const second = await day({ opened: first, conversationId: 'c2' });
+
+    expect((await second.say('Refund 1')).rest).toMatchObject({ kind: 'parked' });
+    expect(asked).toBe(1);
+    expect(shop.effects).toHaveLength(2);
+  });
+
   test('it is a day of UTC, of one customer, of one currency', async () => {
     const clock = { ms: Date.parse('2026-12-01T23:59:00Z'), now: () => clock.ms };
     const first = await day({ clock });
@@ -297,6 +370,65 @@ describe('an approval is bound to what it was given for', () => {
     expect((await conversation.turn()).reason).toBe('replied');
   });
 
+  test('what a deploy made of the frozen arguments meanwhile is another action: it is asked again, and shown as it would run', async () => {
+    const shop = new Shop();
+    shop.add(order);
+    const conversation = await converse({ shop, policy: refunding, approvalLimits: { EUR: 0 } });
+    await conversation.say('Refund 100');
+    const waiting = async () => (await conversation.records.pendingApprovals())[0];
+    const before = await waiting();
+    await conversation.store.decideApproval(before?.id ?? '', 'approved', 'ana');
+    const inCents = z.object({
+      orderId: z.string(),
+      amount: z.number().transform((euro) => euro * 100),
+      line: z.string().default('refund'),
+    });
+    const tools = shopTools(shop, { issue_refund: { input: inCents } });
+
+    await conversation.goOn({ tools });
+    const after = await waiting();
+
+    expect(shop.effects).toEqual([]);
+    expect(after?.id).not.toBe(before?.id);
+    expect([before?.arguments, after?.arguments]).toEqual([
+      { orderId: '1', amount: 100 },
+      { orderId: '1', amount: 10_000, line: 'refund' },
+    ]);
+  });
+
+  test('a person sees what the tool would get: its defaults, and nothing that only the model wrote', async () => {
+    const shop = new Shop();
+    shop.add(order);
+    const input = z.object({
+      orderId: z.string(),
+      amount: z.number(),
+      line: z.string().default('refund'),
+    });
+
+    const { records, goOn, ledger } = await play({
+      ...{ shop, approvalLimits: { EUR: 0 } },
+      tools: shopTools(shop, { issue_refund: { input } }),
+      policy: (view) => {
+        const call = refunding({ ...view, messages: [{ text: '4000' }] });
+        if (call.kind !== 'tool_calls') return call;
+        const written = { currency: 'JPY', approved: true, approval: { by: 'the boss' } };
+        return {
+          ...call,
+          calls: call.calls.map((one) => ({
+            ...one,
+            arguments: { ...(one.arguments as object), ...written },
+          })),
+        };
+      },
+    });
+    const [approval] = await records.pendingApprovals();
+    await goOn({ people: approve });
+
+    const run = { orderId: '1', amount: 4_000, line: 'refund' };
+    expect(approval?.arguments).toEqual(run);
+    expect((await ledger()).map(({ arguments: args }) => args)).toEqual([run]);
+  });
+
   test('what no longer passes the checks when it comes back is refused, and the turn goes on', async () => {
     const shop = new Shop();
     shop.add(order);
@@ -360,13 +492,20 @@ describe('an approval is bound to what it was given for', () => {
   });
 });
 
-describe('defineAgent refuses limits nobody can mean', () => {
-  test.each([-1, 1.5, Number.NaN])('%d', (limit) => {
+describe.each([-1, 1.5, Number.NaN])('defineAgent refuses limits nobody can mean: %d', (limit) => {
+  test.each<[string, Partial<AgentOptions>]>([
+    ['approvalLimits.EUR', { approvalLimits: { EUR: limit } }],
+    ['risk.customerDay.EUR', { risk: { customerDay: { EUR: limit } } }],
+    ['caps.conversation.tokens', { caps: { conversation: { tokens: limit } } }],
+    ['caps.day.replies', { caps: { day: { replies: limit } } }],
+    ['limits.rounds', { limits: { rounds: limit } }],
+    ['sourceLimits.web.rounds', { sourceLimits: { web: { rounds: limit } } }],
+  ])('%s', (field, options) => {
     expect(() =>
       defineAgent({
-        ...{ name: 'a', instructions: '', tools: [], approvalLimits: { EUR: limit } },
+        ...{ name: 'a', instructions: '', tools: [], ...options },
         ...{ model: scriptedSequence([]), target: new MemoryTarget() },
       }),
-    ).toThrow('approvalLimits.EUR');
+    ).toThrow(field);
   });
 });
