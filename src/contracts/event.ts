@@ -12,7 +12,7 @@ import { verificationReadSchema } from './verification.ts';
 export const plannedEffectSchema = z.object({
   operation: z.string(),
   resource: z.string(),
-  occurrence: z.string(),
+  occurrence: z.string().default(''),
   /** The operation this one says it follows; it must be verified. */
   after: z.string().optional(),
 });
@@ -165,7 +165,7 @@ export const turnEventSchema = z.discriminatedUnion('type', [
     callId,
     read: verificationReadSchema,
     /** No further read will follow by itself. */
-    final: z.boolean(),
+    final: z.boolean().default(false),
   }),
   z.object({ type: z.literal('turn_parked'), at, park: parkSchema }),
   z.object({

@@ -10,6 +10,11 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
+/** Size in bytes and first 16 hex digits of SHA-256 of a canonical JSON: what tells one result from another. */
+export function measureOf(json: string): { size: number; hash: string } {
+  return { size: Buffer.byteLength(json), hash: sha256(json).slice(0, 16) };
+}
+
 /** Short digest for names: 128 bits, url-safe, never all digits and without `:`. */
 export function digest(...parts: readonly string[]): string {
   return `x${hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 21)}`;

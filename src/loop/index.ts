@@ -5,7 +5,15 @@ export { callsToCheck } from './conflicts.ts';
 export { originsOf, type Origin } from './provenance.ts';
 export { decide, fold, type Command, type Decision } from './decide.ts';
 export { IllegalTransitionError, LostClaimError } from './errors.ts';
-export { actionHash, canonicalJson, digest, intentOf, operationKey, sha256 } from './identity.ts';
+export {
+  actionHash,
+  canonicalJson,
+  digest,
+  intentOf,
+  measureOf,
+  operationKey,
+  sha256,
+} from './identity.ts';
 export * from './ports.ts';
 export { runTurn, type Rest } from './runner.ts';
 export {

@@ -108,7 +108,7 @@ export class BatchControl {
       'step',
       { batchId },
       {
-        ...{ delay: WAKE_MS, attempts: 1_000_000, backoff: { type: 'custom' }, stackTraceLimit: 0 },
+        ...{ delay: WAKE_MS, attempts: 1_000_000, backoff: { type: 'custom' } },
         deduplication: { id: batchId, keepLastIfActive: true },
       },
     );

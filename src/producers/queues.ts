@@ -12,7 +12,6 @@ export function childJobId(turnId: string, park: number): string {
 const POKES = {
   attempts: 1_000_000,
   backoff: { type: 'custom' },
-  stackTraceLimit: 0,
 } as const;
 
 /** BullMQ takes jobs without a priority before those with one. */
@@ -107,7 +106,6 @@ export class Queues {
       // The worker knows when it has tried often enough.
       attempts: 1_000_000,
       backoff: { type: 'custom' },
-      stackTraceLimit: 0,
     };
     await this.of(queue, waiting.conversationId).add(
       park.kind,

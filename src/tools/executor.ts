@@ -7,7 +7,7 @@ import {
   type VerificationRead,
 } from '../contracts/index.ts';
 import { within, type CallEnd } from '../calls/index.ts';
-import { canonicalJson, sha256 } from '../loop/index.ts';
+import { canonicalJson, measureOf } from '../loop/index.ts';
 import type {
   CallContext,
   CallState,
@@ -208,16 +208,15 @@ export class ToolExecutor implements Toolbox {
 
   #observation(callId: string, provenance: string, data: unknown): Observation {
     const json = canonicalJson(data);
-    const size = Buffer.byteLength(json);
+    const measure = measureOf(json);
     const base = {
       callId,
       provenance,
       trust: 'untrusted',
       at: this.#clock.now(),
-      size,
-      hash: sha256(json).slice(0, 16),
+      ...measure,
     } as const;
-    if (size <= MAX_OBSERVATION_BYTES) return { ...base, data };
+    if (measure.size <= MAX_OBSERVATION_BYTES) return { ...base, data };
     const shown = Math.floor(MAX_OBSERVATION_BYTES / 4);
     const cut = `${json.slice(0, shown)} [cut: ${shown} of ${json.length} characters shown]`;
     return { ...base, data: cut, truncated: true };

@@ -31,6 +31,12 @@ export type DutyOptions = {
   concurrency: number;
 };
 
+/** BullMQ stores the stack of what a job throws with the job. */
+function withoutStack(error: unknown): never {
+  if (error instanceof Error) delete error.stack;
+  throw error;
+}
+
 /** Takes the jobs of one queue of one lane. `process` gets the job and the token of its lock. */
 export function startWorker(
   queue: QueueName,
@@ -41,7 +47,9 @@ export function startWorker(
   const work = async (job: Job, token = ''): Promise<void> => {
     meter.add('jobs_taken_total', { queue });
     meter.shift('worker_jobs_active', { queue }, 1);
-    await process(job, token).finally(() => meter.shift('worker_jobs_active', { queue }, -1));
+    await process(job, token)
+      .catch(withoutStack)
+      .finally(() => meter.shift('worker_jobs_active', { queue }, -1));
   };
   const worker = new Worker(QUEUES[queue], work, {
     ...WORKER_OPTIONS,

@@ -63,7 +63,7 @@ describe('trace of a turn that cancelled and refunded', () => {
     const { store, redis, id } = await playedTurn();
     const events = key(store.tags()[0] ?? '', 'events', id);
     const answer = (await redis.lrange(events, 0, -1)).findIndex((json) =>
-      json.includes('"call_settled"'),
+      json.startsWith('call_settled '),
     );
     await redis.lset(events, answer, 'gone');
     await redis.lrem(events, 1, 'gone');

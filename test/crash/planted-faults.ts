@@ -74,7 +74,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/accept-message.lua`,
-        find: "if known then return { 'known', turn_of(known) } end",
+        find: "if not new then return { 'known', turn_of(redis.call('GET', key('msg', message))) } end",
         replace: '',
       },
     ],
@@ -145,8 +145,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     rewrites: [
       {
         file: `${LUA}/commit-turn.lua`,
-        find: "if ARGV[10] ~= '' then deliver(conversation, cjson.decode(ARGV[10]), now) end",
-        replace: '',
+        find: "deliver(conversation, ARGV[10] ~= '' and cjson.decode(ARGV[10]) or {}, now)",
+        replace: '0',
       },
     ],
   },

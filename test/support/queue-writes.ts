@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { QUEUES } from '../../src/contracts/index.ts';
+
+/** `+1700000000.000000 [0 127.0.0.1:5000] "command" "key" …`; of what a script does, `lua` stands for the address. */
+const SECOND = /^\S+ \[[^\]]*\] "[^"]*" "([^"]*)"/;
 
 /**
  * Listens to everything that is written under the keys of the queues of a lane: jobs are gone soon after they are done.
@@ -12,13 +18,17 @@ export async function watchQueues(redis: Redis, tag: string) {
   const written: string[] = [];
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const marker = randomUUID();
-  const monitor = await redis.duplicate().monitor();
-  onTestFinished(() => monitor.disconnect());
-  monitor.on('monitor', (_time: string, [command = '', key = '', ...rest]: string[]) => {
+  const { host = '127.0.0.1', port = 6379 } = redis.options;
+  // Not by the client library: it takes the first lines for answers when the server is busy.
+  const socket = connect(port, host).on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  const lines = createInterface(socket);
+  socket.write('MONITOR\r\n');
+  await once(lines, 'line');
+  lines.on('line', (line: string) => {
+    const [, key = ''] = SECOND.exec(line) ?? [];
     if (key === marker) resolve();
-    if (prefixes.some((prefix) => key.startsWith(prefix))) {
-      written.push([command, key, ...rest].join(' '));
-    }
+    if (prefixes.some((prefix) => key.startsWith(prefix))) written.push(line);
   });
   return {
     /** What was written until now, a command a line. */

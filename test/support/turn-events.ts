@@ -10,7 +10,13 @@ import {
   type TurnEvent,
   type Verdict,
 } from '../../src/contracts/index.ts';
-import { decide, initialState, type TurnState } from '../../src/loop/index.ts';
+import {
+  canonicalJson,
+  decide,
+  initialState,
+  measureOf,
+  type TurnState,
+} from '../../src/loop/index.ts';
 
 /** Short ways to write the events of a turn down. Time moves by a millisecond an event unless it is given. */
 export const at = 1_000_000;
@@ -115,8 +121,7 @@ export function observation(callId: string, data: unknown) {
     trust: 'untrusted',
     at,
     data,
-    size: 10,
-    hash: 'h',
+    ...measureOf(canonicalJson(data)),
   } as const;
 }
 

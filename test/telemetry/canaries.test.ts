@@ -144,6 +144,9 @@ test('[P16] nor does one of a tool, a re-read, a provider or an error; the queue
   const jobs = await queues.written();
   expect(jobs).toContain('test/c1');
   expect(jobs).not.toMatch(SECRET);
+  // A re-read that proves nothing yet ends its job with an error of ours.
+  expect(jobs).toContain('verification pending');
+  expect(jobs).not.toMatch(/\.[jt]s:\d/);
 });
 
 /** The orders of the second test: one that says too much, one that is refused with too much, one that breaks with it. */

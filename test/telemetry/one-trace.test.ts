@@ -52,7 +52,9 @@ test('[P15] a webhook, every job, three days of waiting and a new worker are one
   const first = await startTracer({ ...about, endpoint: receiver.url });
   const worker = await rig.startHost({ tracer: first });
 
-  expect((await service.call('POST', '/v1/webhooks/desk', webhook())).status).toBe(200);
+  // On a busy machine the first tries may be told to come back.
+  const handOver = async () => (await service.call('POST', '/v1/webhooks/desk', webhook())).status;
+  await expect.poll(handOver, { timeout: 20_000 }).toBe(200);
   await rig.target.arrived('holding', 1);
   await worker.close();
   await first.close();

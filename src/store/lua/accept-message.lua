@@ -9,14 +9,14 @@ local conversation, message, delivery, json, external = ARGV[1], ARGV[2], ARGV[3
 -- Until its turn has ended a message is kept under its conversation; those hold a `/`, turns never do.
 local function turn_of(value) return string.find(value, '/', 1, true) and '' or value end
 
-local delivered = delivery ~= '' and redis.call('GET', key('recv', delivery))
-if delivered then return { 'known', turn_of(redis.call('GET', key('msg', delivered)) or '') } end
-if delivery ~= '' then redis.call('SET', key('recv', delivery), message, 'PX', KEEP.claimsMs) end
-local known = redis.call('GET', key('msg', message))
-if known then return { 'known', turn_of(known) } end
+if delivery ~= '' and not redis.call('SET', key('recv', delivery), message, 'NX', 'PX', KEEP.claimsMs) then
+  local delivered = redis.call('GET', key('recv', delivery))
+  return { 'known', turn_of(redis.call('GET', key('msg', delivered)) or '') }
+end
+local new = redis.call('SET', key('msg', message), conversation, 'NX')
+if not new then return { 'known', turn_of(redis.call('GET', key('msg', message))) } end
 
 local now = clock(ARGV[5])
-redis.call('SET', key('msg', message), conversation)
 if external ~= '' then redis.call('HSET', key('conv', conversation), 'external', external) end
 local waiting = redis.call('RPUSH', key('mail', conversation),
   string.sub(json, 1, -2) .. ',"acceptedAt":' .. string.format('%.0f', now) .. '}')

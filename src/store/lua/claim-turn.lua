@@ -14,13 +14,16 @@ local now, stuckLimit, lostLimit = clock(ARGV[3]), tonumber(ARGV[4]), tonumber(A
 local conv, mail = key('conv', conversation), key('mail', conversation)
 
 local state = redis.call('HMGET', conv, 'turn', 'epoch', 'token', 'owner', 'worker', 'claimSeq', 'stuck', 'lost',
-  'heldUntil', 'signal', 'account')
+  'heldUntil', 'signal', 'account', 'merge')
 local turn, epoch, token, owner = state[1], tonumber(state[2] or 0), state[3] or '', state[4] or 'agent'
 local stuck, lost = tonumber(state[7] or 0), tonumber(state[8] or 0)
 
 if not turn then
+  -- What was counted against an earlier turn is not held against the next one.
+  if state[7] or state[8] then redis.call('HDEL', conv, 'stuck', 'lost', 'heldUntil') end
   local opened
-  if redis.call('LLEN', mail) == 0 then
+  local waiting = redis.call('LLEN', mail)
+  if waiting == 0 then
     opened = open_case(conversation, claimer, epoch + 1, now)
     if not opened then
       redis.call('ZREM', key('due'), conversation)
@@ -29,10 +32,13 @@ if not turn then
   else
     local untilMs = burst_until(conversation, owner, claimer.burstMs or 0, now)
     if untilMs then return { 'held', untilMs } end
-    opened = open_turn(conversation, claimer, epoch + 1, owner, now)
+    local merge, account = state[12] == '1', state[11] or nil
+    opened = open_turn(conversation, claimer, epoch + 1, owner, now, waiting, merge, account)
   end
-  opened[#opened + 1] = redis.call('LRANGE', key('hist', conversation), -claimer.history, -1)
-  opened[#opened + 1] = redis.call('HGETALL', key('facts', conversation))
+  -- One that nobody has spoken in yet remembers nothing.
+  local new = epoch == 0 and not state[4]
+  opened[#opened + 1] = new and {} or redis.call('LRANGE', key('hist', conversation), -claimer.history, -1)
+  opened[#opened + 1] = new and {} or redis.call('HGETALL', key('facts', conversation))
   opened[#opened + 1] = {}
   return opened
 end

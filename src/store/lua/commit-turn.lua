@@ -14,15 +14,16 @@ local conversation, turn, token = ARGV[1], ARGV[2], ARGV[3]
 local seq, now = tonumber(ARGV[4]), clock(ARGV[5])
 local claimer = ARGV[13] ~= '' and cjson.decode(ARGV[13])
 local conv, mail, record = key('conv', conversation), key('mail', conversation), key('turn', turn)
-local outbox = key('outbox', conversation)
+local outbox, superseded = key('outbox', conversation), ARGV[8] == 'superseded'
 local state = redis.call('HMGET', conv, 'token', 'epoch', 'owner', 'turn', 'signal')
 local epoch, owner = tonumber(state[2] or 0), state[3] or 'agent'
 
 if state[1] ~= token then
   -- The claim of the next turn went with the lost answer: it is handed out again under the same nonce.
   if claimer and state[1] == epoch .. '-' .. claimer.nonce and state[4] == claimer.candidate then
-    return { 'committed', redis.call('LLEN', mail), redis.call('LLEN', outbox),
-      open_turn(conversation, claimer, epoch, owner, now) }
+    local waiting = redis.call('LLEN', mail)
+    return { 'committed', waiting, redis.call('LLEN', outbox),
+      open_turn(conversation, claimer, epoch, owner, now, waiting, superseded, ARGV[15]) }
   end
   return { 'lost-claim' }
 end
@@ -33,7 +34,7 @@ if not append(turn, seq, 17) then
 end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 
-local case = redis.call('HMGET', record, 'given', 'batch', 'reprocessOf')
+local case = redis.call('HMGET', record, 'given', 'batch', 'reprocessOf', 'approval')
 local answered = case[1] and cjson.decode(case[1]) or {}
 for message in string.gmatch(ARGV[14], '[^,]+') do
   if not case[1] then answered[#answered + 1] = redis.call('LPOP', mail) end
@@ -43,7 +44,7 @@ if case[1] then
   redis.call('LPOP', key('cases', conversation))
   finish_case(case[2], case[3], { turn = case[3], as = turn, outcome = ARGV[7], reason = ARGV[8] })
 end
-if ARGV[8] == 'superseded' then
+if superseded then
   answered = redis.call('LRANGE', mail, 0, tonumber(redis.call('HGET', record, 'messages')) - 1)
   redis.call('HSET', conv, 'merge', '1')
 end
@@ -52,7 +53,7 @@ redis.call('HSET', conv, 'account', ARGV[15])
 redis.call('HSET', record, 'outcome', ARGV[7], 'reason', ARGV[8], 'endedAt', now, 'parkDueAt', '',
   'answered', '[' .. table.concat(answered, ',') .. ']')
 redis.call('ZADD', key('ended'), now, turn)
-local approval = redis.call('HGET', record, 'approval')
+local approval = case[4]
 if approval and approval ~= '' then
   if redis.call('HGET', key('approval', approval), 'status') == 'pending' then
     redis.call('HSET', key('approval', approval), 'status', 'cancelled', 'by', 'turn ended', 'comment', '',
@@ -66,17 +67,17 @@ if redis.call('RPUSH', key('hist', conversation), ARGV[9]) > KEEP.historyKept th
   redis.call('LPOP', key('hist', conversation))
 end
 if ARGV[11] ~= '' then redis.call('HSET', key('facts', conversation), unpack(cjson.decode(ARGV[11]))) end
-if ARGV[10] ~= '' then deliver(conversation, cjson.decode(ARGV[10]), now) end
+local unsettled = deliver(conversation, ARGV[10] ~= '' and cjson.decode(ARGV[10]) or {}, now)
 
-redis.call('HDEL', conv, 'turn', 'signal')
+redis.call('HDEL', conv, 'turn', 'signal', 'stuck', 'lost', 'heldUntil')
 if ARGV[12] == '1' then
   owner = 'human'
   redis.call('HSET', conv, 'owner', owner)
 end
 
-local waiting, unsettled = redis.call('LLEN', mail), redis.call('LLEN', outbox)
+local waiting = redis.call('LLEN', mail)
 if waiting > 0 and claimer and not burst_until(conversation, owner, claimer.burstMs or 0, now) then
-  return { 'committed', waiting, unsettled, open_turn(conversation, claimer, epoch + 1, owner, now) }
+  return { 'committed', waiting, unsettled, open_turn(conversation, claimer, epoch + 1, owner, now, waiting, superseded, ARGV[15]) }
 end
 redis.call('ZREM', key('behind'), conversation)
 -- A case that waits goes on in the same job, but in a claim of its own.

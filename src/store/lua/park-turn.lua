@@ -19,9 +19,15 @@ local dueAt = string.format('%.0f', park.dueAt)
 -- The answer may have come while the turn was on its way back to waiting for it: then there is nothing to wait for.
 local status = approval ~= '' and redis.call('HGET', key('approval', approval), 'status')
 local decided = status and status ~= 'pending'
-redis.call('HSET', key('turn', turn), 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt,
-  'woken', decided and '1' or '', 'approval', approval,
-  'supersede', redis.call('HEXISTS', key('turn', turn), 'given') == 1 and '' or ARGV[12])
+local head, record = { 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt }, key('turn', turn)
+local function tell(field, value)
+  if value then head[#head + 1], head[#head + 2] = field, value end
+end
+tell('woken', decided and '1')
+tell('approval', approval ~= '' and approval)
+tell('supersede', ARGV[12] == '1' and redis.call('HEXISTS', record, 'given') == 0 and '1')
+redis.call('HDEL', record, 'woken', 'approval', 'supersede')
+redis.call('HSET', record, unpack(head))
 redis.call('ZADD', key('parked', park.kind), string.format('%.0f', now), conversation)
 if approval ~= '' and not status then
   redis.call('HSET', key('approval', approval), 'request', ARGV[9], 'status', 'pending', 'expiresAt', dueAt,

@@ -1,5 +1,6 @@
--- Prepended to every script. KEYS[1] is the hash tag of the lane; all other keys derive from it (see keys.ts).
--- KEEP holds the durations and counts of retention.ts and STORE's slack, in ms; the loader writes it above this line.
+-- What several scripts share. The loader puts in front of each script what it uses of it, and a number in place of each
+-- KEEP.<name>: durations and counts of retention.ts and the store's slack, in ms. KEYS[1] is the hash tag of the lane; all
+-- other keys derive from it (see keys.ts).
 
 local function key(kind, id)
   if id then return KEYS[1] .. ':' .. kind .. ':' .. id end
@@ -59,17 +60,19 @@ local function move(moves, now)
   end
 end
 
--- Writes delivery records that do not exist yet and queues them behind the conversation's earlier ones.
+-- Writes delivery records that do not exist yet and queues them behind the conversation's earlier ones. Answers how many
+-- of the conversation are unsettled now.
 local function deliver(conversation, deliveries, now)
+  local unsettled
   for _, delivery in ipairs(deliveries) do
     local record = key('delivery', delivery.id)
     if redis.call('EXISTS', record) == 0 then
       redis.call('HSET', record, 'record', delivery.record, 'status', 'pending', 'attempts', 0, 'createdAt', now)
-      if redis.call('RPUSH', key('outbox', conversation), delivery.id) == 1 then
-        redis.call('ZADD', key('undelivered'), now + KEEP.slackMs, conversation)
-      end
+      unsettled = redis.call('RPUSH', key('outbox', conversation), delivery.id)
+      if unsettled == 1 then redis.call('ZADD', key('undelivered'), now + KEEP.slackMs, conversation) end
     end
   end
+  return unsettled or redis.call('LLEN', key('outbox', conversation))
 end
 
 -- Voids every earlier claim of the conversation and makes this one the current one. `seq` tells the next claim whether
@@ -111,9 +114,11 @@ local function signal_stop(conversation, turn, json, now)
   return wakes and 'wake' or 'running', signal
 end
 
--- How many messages the next turn answers: those an ended turn left to it, those one person wrote shortly after each
--- other, or all of them when a person has taken over. Never more than a model can be shown.
+-- Never more than a model can be shown.
 local MERGED = 20
+
+-- How many messages the next turn answers: those an ended turn left to it, those one person wrote shortly after each
+-- other, or all of them when a person has taken over.
 local function messages_to_take(conversation, owner, burstMs, merge)
   local mail = key('mail', conversation)
   if owner == 'human' then return math.min(redis.call('LLEN', mail), 100) end
@@ -182,7 +187,7 @@ local function open_case(conversation, claimer, epoch, now)
       local turn = claimer.candidate
       local account = redis.call('HGET', conv, 'account')
       redis.call('HSET', conv, 'owner', 'agent')
-      local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn, 'stuck', 0, 'lost', 0, 'heldUntil', '' })
+      local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn })
       redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', #case.messages,
         'given', cjson.encode(case.messages), 'intent', case.intent, 'batch', case.batch, 'reprocessOf', case.turn,
         'attempt', case.attempt, 'job', claimer.job)
@@ -200,29 +205,28 @@ local function open_case(conversation, claimer, epoch, now)
   end
 end
 
--- Notes since when a message waits behind the open turn of a conversation; `taken`: messages that are not behind it.
-local function note_behind(conversation, taken)
-  local behind = redis.call('LINDEX', key('mail', conversation), taken)
-  if behind then
+-- Notes since when a message waits behind the open turn of a conversation; `taken` of the `waiting` ones are not behind it.
+local function note_behind(conversation, taken, waiting)
+  if waiting > taken then
+    local behind = redis.call('LINDEX', key('mail', conversation), taken)
     redis.call('ZADD', key('behind'), string.match(behind, '"acceptedAt":(%d+)}$') or 0, conversation)
   else
     redis.call('ZREM', key('behind'), conversation)
   end
 end
 
--- Opens a turn for the oldest message of a mailbox that is not empty, under a new claim. Answers as claim-turn does, but
--- without what the conversation remembers.
-local function open_turn(conversation, claimer, epoch, owner, now)
-  local turn, conv = claimer.candidate, key('conv', conversation)
-  local state = redis.call('HMGET', conv, 'merge', 'account')
-  local count = messages_to_take(conversation, owner, claimer.burstMs or 0, state[1] == '1')
-  if state[1] then redis.call('HDEL', conv, 'merge') end
-  local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn, 'stuck', 0, 'lost', 0, 'heldUntil', '' })
+-- Opens a turn for the oldest of the `waiting` messages of a mailbox, under a new claim; `merge` when an ended turn left
+-- its messages to this one. Answers as claim-turn does, but without what the conversation remembers.
+local function open_turn(conversation, claimer, epoch, owner, now, waiting, merge, account)
+  local turn = claimer.candidate
+  local count = messages_to_take(conversation, owner, claimer.burstMs or 0, merge)
+  if merge then redis.call('HDEL', key('conv', conversation), 'merge') end
+  local token = take_claim(conversation, claimer, epoch, 0, { 'turn', turn })
   redis.call('HSET', key('turn', turn), 'conversation', conversation, 'startedAt', now, 'messages', count,
     'job', claimer.job)
-  note_behind(conversation, count)
+  note_behind(conversation, count, waiting)
   redis.call('ZADD', key('due'), now + 4 * KEEP.slackMs, conversation)
-  local head = state[2] and { 'account', state[2] } or {}
+  local head = account and { 'account', account } or {}
   tell_limits(head)
   return { 'claimed', token, epoch, turn, owner, head, redis.call('LRANGE', key('mail', conversation), 0, count - 1), {} }
 end
