@@ -147,7 +147,7 @@ class CaseHost {
         validUntil: this.#clock.now() + timeoutOf(this.#tools.find(call.tool)),
         silenceMs: this.#agent.rules.limits.silenceMs,
         principal: principalOf(parked.messages),
-        budget: budgetLeft(state),
+        budget: budgetLeft(state, this.store, this.#agent.rules, this.#clock.now()),
       });
       this.store.storeVerdict(read, number >= attempts);
       if (isConclusive(read, call)) return;

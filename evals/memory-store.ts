@@ -57,7 +57,7 @@ export class MemoryStore implements TurnStore {
   #open: StoredTurn | undefined;
   #owner: ClaimedTurn['owner'] = 'agent';
   #facts: Facts = {};
-  #account: Account | undefined;
+  account?: Account;
   #signal: Signal | undefined;
   #epoch = 0;
 
@@ -99,7 +99,7 @@ export class MemoryStore implements TurnStore {
       ...(park === undefined ? {} : { park, reads }),
       ...(approval === undefined ? {} : { approval }),
       ...(this.#signal === undefined ? {} : { signal: this.#signal }),
-      ...(this.#account === undefined ? {} : { account: this.#account }),
+      ...(this.account === undefined ? {} : { account: this.account }),
     };
   }
 
@@ -190,7 +190,7 @@ export class MemoryStore implements TurnStore {
     this.#mailbox.splice(0, this.#mailbox.length, ...left);
     this.history.push(commit.history);
     this.#facts = { ...this.#facts, ...commit.facts };
-    this.#account = commit.account;
+    this.account = commit.account;
     if (commit.handsOver) this.#owner = 'human';
     turn.ending = commit.ending;
     delete turn.park;

@@ -101,7 +101,7 @@ export class Pipeline {
       { ...turnOptions, messagesPerWakeUp: 10, strictTraces: true },
       tag,
     );
-    const verifications = startVerificationWorker({ ...shared, tools }, tag);
+    const verifications = startVerificationWorker({ ...shared, tools, rules: agent.rules }, tag);
     await Promise.all([turns.ready(), verifications.waitUntilReady()]);
     this.#stop = () => Promise.all([turns.close(), verifications.close()]);
   }

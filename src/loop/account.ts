@@ -37,20 +37,11 @@ export function accountAfter(
 /** Which money-like account a model call would overdraw: asked before it is made, so that it is not. */
 export function exhaustedBy(
   reserved: { tokens: number; costMicros: number },
-  { spent, limits }: Pick<TurnState, 'spent' | 'limits'>,
-  claimed: Pick<ClaimedTurn, 'account'>,
-  { caps }: Pick<AgentRules, 'caps'>,
-  now: number,
+  ...turn: Parameters<typeof budgetLeft>
 ): 'cost_budget' | 'token_budget' | undefined {
-  const used = accountOf(claimed, now);
-  const over = (name: 'tokens' | 'costMicros', before: number, cap = Infinity): boolean =>
-    before + spent[name] + reserved[name] > cap;
-  const exhausts = (name: 'tokens' | 'costMicros', day: number): boolean =>
-    over(name, 0, limits[name]) ||
-    over(name, used[name], caps.conversation[name]) ||
-    over(name, day, caps.day[name]);
-  if (exhausts('costMicros', used.dayCostMicros)) return 'cost_budget';
-  return exhausts('tokens', used.dayTokens) ? 'token_budget' : undefined;
+  const left = budgetLeft(...turn);
+  if (reserved.costMicros > left.costMicros) return 'cost_budget';
+  return reserved.tokens > left.tokens ? 'token_budget' : undefined;
 }
 
 /** The conversation has had all the replies it may get: it goes to people before anything is thought about it. */
@@ -64,13 +55,22 @@ export function repliesUsedUp(
   return replies >= (conversation.replies ?? Infinity) || dayReplies >= (day.replies ?? Infinity);
 }
 
-/** What a turn may still spend. */
-export function budgetLeft({ spent, limits }: Pick<TurnState, 'spent' | 'limits'>): {
-  tokens: number;
-  costMicros: number;
-} {
+/** What a turn may still spend: of its own accounts and of its conversation's, in all and today. */
+export function budgetLeft(
+  { spent, limits }: Pick<TurnState, 'spent' | 'limits'>,
+  claimed: Pick<ClaimedTurn, 'account'>,
+  { caps }: Pick<AgentRules, 'caps'>,
+  now: number,
+): { tokens: number; costMicros: number } {
+  const used = accountOf(claimed, now);
+  const left = (name: 'tokens' | 'costMicros', today: number): number =>
+    Math.min(
+      limits[name],
+      (caps.conversation[name] ?? Infinity) - used[name],
+      (caps.day[name] ?? Infinity) - today,
+    ) - spent[name];
   return {
-    tokens: limits.tokens - spent.tokens,
-    costMicros: limits.costMicros - spent.costMicros,
+    tokens: left('tokens', used.dayTokens),
+    costMicros: left('costMicros', used.dayCostMicros),
   };
 }

@@ -369,12 +369,13 @@ class Runner {
   }
 
   #context(call: CallState): CallContext {
+    const { state, claimed } = this.#turn;
     const { timeoutMs, ...limits } = this.#limits(timeoutOf(this.#ports.tools.find(call.tool)));
     return {
       operation: call.effect?.operation ?? '',
       validUntil: this.#now() + timeoutMs,
       principal: this.#principal(),
-      budget: budgetLeft(this.#turn.state),
+      budget: budgetLeft(state, claimed, this.#ports.rules, this.#now()),
       ...limits,
     };
   }

@@ -2,7 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import {
   acceptedMessageSchema,
+  accountSchema,
   type AcceptedMessage,
+  type Account,
   type ApprovalDecision,
   type Delivery,
   type EffectRefusal,
@@ -12,7 +14,6 @@ import {
   type VerificationRead,
 } from '../contracts/index.ts';
 import {
-  budgetLeft,
   currentCalls,
   deadlineOf,
   digest,
@@ -31,6 +32,7 @@ import {
   type Signal,
   type StakeBooking,
   type Transition,
+  type TurnState,
   type TurnStore,
 } from '../loop/index.ts';
 import { hash, parkOf, readClaimedTurn, readEvents, readsOf } from './claimed-turn.ts';
@@ -118,8 +120,10 @@ export type ParkedTurn = {
   calls: readonly CallState[];
   /** How long a re-read may give no sign of progress. Milliseconds. */
   silenceMs: number;
-  /** What a judge may still cost. */
-  budget: { tokens: number; costMicros: number };
+  /** Its accounts, with what the re-reads of its wait have cost. */
+  accounts: Pick<TurnState, 'spent' | 'limits'>;
+  /** What its conversation had used before it. */
+  account?: Account;
   /** When the turn runs out of time, in milliseconds since the epoch. */
   deadline: number;
   messages: readonly AcceptedMessage[];
@@ -603,7 +607,10 @@ export class Store implements TurnStore {
     park?: number,
   ): Promise<ParkedTurn | undefined> {
     const tag = this.tagOf(conversationId);
-    const open = await this.redis.hget(key(tag, 'conv', conversationId), 'turn');
+    const [open = null, account] = await this.redis.hmget(
+      key(tag, 'conv', conversationId),
+      ...['turn', 'account'],
+    );
     if (open === null || (turnId !== undefined && open !== turnId)) return undefined;
     const [head, events, mail] = await Promise.all([
       this.redis.hgetall(key(tag, 'turn', open)),
@@ -628,7 +635,8 @@ export class Store implements TurnStore {
       calls: currentCalls(state),
       silenceMs: state.limits.silenceMs,
       deadline: deadlineOf(state),
-      budget: withoutReads(budgetLeft(state), fields, waiting.number),
+      accounts: withReads(state, fields, waiting.number),
+      ...(account ? { account: accountSchema.parse(JSON.parse(account)) } : {}),
       messages: (given ?? mail).map((json) => acceptedMessageSchema.parse(JSON.parse(json))),
     };
   }
@@ -825,19 +833,19 @@ function deliveryArgument(delivery: Delivery): { id: string; record: string } {
   return { id: delivery.id, record: JSON.stringify(delivery) };
 }
 
-/** What is left after the judgements of re-reads that the turn has not taken in yet. */
-function withoutReads(
-  budget: ParkedTurn['budget'],
+/** The accounts after the judgements of re-reads that the turn has not taken in yet. */
+function withReads(
+  { spent, limits }: ParkedTurn['accounts'],
   fields: Record<string, string>,
   park: number,
-): ParkedTurn['budget'] {
-  let { tokens, costMicros } = budget;
+): ParkedTurn['accounts'] {
+  let { tokens, costMicros } = spent;
   for (const { read } of readsOf(fields, park)) {
     const usage = read.judge?.usage;
-    tokens -= (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
-    costMicros -= usage?.costMicros ?? 0;
+    tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+    costMicros += usage?.costMicros ?? 0;
   }
-  return { tokens, costMicros };
+  return { spent: { ...spent, tokens, costMicros }, limits };
 }
 
 function readSignal(json: unknown): Signal {

@@ -119,7 +119,7 @@ export class WorkerHost {
     this.#workers = [startBatchWorker({ ...shared, queues }, firstLane)];
     for (const tag of lanes) {
       this.#workers.push(
-        startVerificationWorker({ ...shared, tools }, tag),
+        startVerificationWorker({ ...shared, tools, rules: agent.rules }, tag),
         startApprovalWorker(shared, tag),
         startDeliveryWorker({ ...shared, ...traced, target: agent.target, sendTimeoutMs }, tag),
       );

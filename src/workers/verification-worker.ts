@@ -1,12 +1,23 @@
 import type { Job, Worker } from 'bullmq';
 import { parkedChildSchema, type VerificationRead } from '../contracts/index.ts';
-import { principalOf, readPlan, timeoutOf, type CallState, type Toolbox } from '../loop/index.ts';
+import {
+  budgetLeft,
+  principalOf,
+  readPlan,
+  timeoutOf,
+  type AgentRules,
+  type CallState,
+  type Toolbox,
+} from '../loop/index.ts';
 import { VerificationPendingError } from './errors.ts';
 import { noMeter } from '../telemetry/metrics/index.ts';
 import { delay } from './settle.ts';
 import { startWorker, type DutyOptions } from './worker-options.ts';
 
-export type VerificationWorkerOptions = DutyOptions & { tools: Toolbox };
+export type VerificationWorkerOptions = DutyOptions & {
+  tools: Toolbox;
+  rules: Pick<AgentRules, 'caps'>;
+};
 
 /**
  * Re-reads the world for a parked turn until it is certain or the attempts are used up. Stores each verdict in the turn's
@@ -17,7 +28,7 @@ export function startVerificationWorker(options: VerificationWorkerOptions, tag:
 }
 
 async function verify(
-  { store, tools, logger, meter = noMeter }: VerificationWorkerOptions,
+  { store, tools, rules, logger, meter = noMeter }: VerificationWorkerOptions,
   job: Job,
   token: string,
 ): Promise<void> {
@@ -36,7 +47,7 @@ async function verify(
     validUntil: now + timeoutOf(tools.find(call.tool)),
     principal: principalOf(parked.messages),
     silenceMs: parked.silenceMs,
-    budget: parked.budget,
+    budget: budgetLeft(parked.accounts, parked, rules, now),
   });
   const number = job.attemptsMade + 1;
   const { attempts, backoffMs, maxBackoffMs } = readPlan(tools, call);

@@ -130,7 +130,12 @@ describe('the account after a turn', () => {
     });
   });
 
-  test('what is left of a turn is its limits without what it spent', () => {
-    expect(budgetLeft(turn(30, 40))).toEqual({ tokens: 9_970, costMicros: 9_960 });
+  test('what is left of a turn is the least of its limits and the caps of its conversation, without what it spent', () => {
+    const left = (conversation: Caps = {}, day: Caps = {}) =>
+      budgetLeft(turn(30, 40), { account }, rules(conversation, day), NOW);
+
+    expect(left()).toEqual({ tokens: 9_970, costMicros: 9_960 });
+    expect(left({ tokens: 1_050 }, { costMicros: 250 })).toEqual({ tokens: 20, costMicros: 10 });
+    expect(left({ costMicros: 2_050 }, { tokens: 150 })).toEqual({ tokens: 20, costMicros: 10 });
   });
 });

@@ -1,11 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Limits, ModelFailureKind, ProposalInput, Usage } from '../../src/contracts/index.ts';
+import type {
+  Caps,
+  Limits,
+  ModelFailureKind,
+  ProposalInput,
+  Usage,
+} from '../../src/contracts/index.ts';
 import { fold, type Model, type TurnState } from '../../src/loop/index.ts';
 import { identicalFailures } from '../../src/loop/repetition.ts';
-import { Shop, type Fault } from '../support/shop.ts';
+import { scriptedJudge } from '../../src/models/index.ts';
+import { Shop, shopTools, type Fault } from '../support/shop.ts';
 import { openStore } from '../support/store.ts';
-import { converse, play } from './play.ts';
+import { converse, play, type PlayOptions } from './play.ts';
 
 type Answer = { proposal: ProposalInput } | { fails: ModelFailureKind };
 
@@ -21,14 +28,20 @@ const toolCall = fc
     ['issue_refund', { orderId: '1', amount: 9_999 }],
   )
   .map(([tool, args]) => ({ tool, arguments: args }));
+const proposing = (list: readonly { tool: string; arguments: object }[]): Answer => {
+  const calls = list.map((one, index) => ({ id: `c${index}`, ...one }));
+  return { proposal: { kind: 'tool_calls', calls } };
+};
+const readAndRefund = proposing([
+  { tool: 'get_order', arguments: { orderId: '1' } },
+  { tool: 'issue_refund', arguments: { orderId: '1', amount: 20 } },
+]);
 const answer = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.array(toolCall, { minLength: 1, maxLength: 5 }).map((list): Answer => {
-      const calls = list.map((one, index) => ({ id: `c${index}`, ...one }));
-      return { proposal: { kind: 'tool_calls', calls } };
-    }),
+    arbitrary: fc.array(toolCall, { minLength: 1, maxLength: 5 }).map(proposing),
   },
+  { weight: 2, arbitrary: fc.constant(readAndRefund) },
   {
     weight: 1,
     arbitrary: fc.constantFrom<Answer>(
@@ -46,21 +59,30 @@ const answer = fc.oneof(
   },
 );
 const small = (max: number) => fc.integer({ min: 1, max });
+/** Enough for a call or two, or for a whole turn. */
+const money = fc.oneof(small(100), { weight: 2, arbitrary: fc.integer({ min: 100, max: 1_000 }) });
 const limits: fc.Arbitrary<Partial<Limits>> = fc.record({
   rounds: small(6),
   callsPerRound: small(4),
   toolCalls: small(8),
-  tokens: small(100),
-  costMicros: small(100),
+  tokens: money,
+  costMicros: money,
   parks: small(3),
   identicalFailures: small(4),
   consecutiveFailures: small(6),
   modelFailures: small(3),
   rejectedFinishes: small(2),
 });
+const cap = fc.record(
+  { tokens: money, costMicros: money, replies: small(3) },
+  { requiredKeys: [] },
+);
 const cost = fc.record({ estimated: small(20), used: small(40) });
 const world = fc.record({
   limits,
+  caps: fc.record({ conversation: cap, day: cap }),
+  /** What a judge asks for its verdict on a refund; without it the shop is read again. */
+  judge: fc.option(small(20)),
   answers: fc.array(fc.tuple(answer, cost), { minLength: 1, maxLength: 12 }),
   cancel: fc.array(fc.constantFrom<Fault>('none', 'lost_after', 'ack_only'), { maxLength: 2 }),
   settleReads: fc.integer({ min: 0, max: 5 }),
@@ -73,33 +95,50 @@ describe('[P8] whatever a model proposes', () => {
     let run = 0;
 
     await fc.assert(
-      fc.asyncProperty(world, async ({ answers, cancel, settleReads, ...rest }) => {
+      fc.asyncProperty(world, async ({ answers, cancel, settleReads, judge, ...rest }) => {
         run += 1;
         const shop = Object.assign(new Shop(), { settleReads });
         shop.add({ id: '1' });
         shop.faults['cancel'] = [...cancel];
         const conversation = await converse({
-          ...{ opened, shop, conversationId: `c${run}`, limits: rest.limits },
+          ...{ opened, shop, conversationId: `c${run}`, ...rest },
+          ...(judge === null ? {} : judgedBy(shop, judge)),
           model: modelOf(answers),
         });
+        const before = { tokens: 0, costMicros: 0 };
 
-        await conversation.say();
+        for (const text of ['one', 'two', 'three']) {
+          await conversation.say(text);
 
-        const { events, reason, state } = await conversation.turn();
-        ends.add(reason);
-        for (let seq = 1; seq <= events.length; seq += 1) {
-          const event = events[seq - 1];
-          const before = fold(events.slice(0, seq - 1));
-          if (event?.type === 'model_requested') expectRoomFor(event.reserved, before);
-          if (event?.type === 'call_started') expectNoLimitReached(before);
+          const { events, reason, state } = await conversation.turn();
+          ends.add(reason);
+          for (let seq = 1; seq <= events.length; seq += 1) {
+            const event = events[seq - 1];
+            const then = fold(events.slice(0, seq - 1));
+            if (event?.type === 'model_requested') {
+              expectRoomFor(event.reserved, then, before, rest.caps);
+              expectAnotherRound(then);
+            }
+            if (event?.type === 'call_started') expectNoLimitReached(then);
+            if (event?.type === 'verification_read' && event.read.judge !== undefined) {
+              const { inputTokens, outputTokens, costMicros } = event.read.judge.usage;
+              const tokens = inputTokens + outputTokens;
+              expectRoomFor({ tokens, costMicros }, then, before, rest.caps);
+            }
+          }
+          expectWithin(state);
+          before.tokens += state.spent.tokens + state.reserved.tokens;
+          before.costMicros += state.spent.costMicros + state.reserved.costMicros;
         }
-        expectWithin(state);
+        const { conversation: all, day } = rest.caps;
+        const mostReplies = Math.min(all.replies ?? Infinity, day.replies ?? 30);
+        expect(conversation.said('reply').length).toBeLessThanOrEqual(mostReplies);
       }),
       { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150), endOnFailure: true },
     );
 
     // The worlds are small enough that many accounts were the one that ended a turn.
-    expect(ends.size).toBeGreaterThan(3);
+    expect(ends.size).toBeGreaterThan(5);
   });
 
   test('[S4-34] reads side by side of which one is the last failure that is allowed: the turn ends by that name, once', async () => {
@@ -118,6 +157,25 @@ describe('[P8] whatever a model proposes', () => {
     expect(turn.events.filter(({ type }) => type === 'turn_ended')).toHaveLength(1);
   });
 });
+
+/** The shop's tools where a judge that cannot make up its mind at first says whether a refund has landed. */
+function judgedBy(shop: Shop, costMicros: number): Pick<PlayOptions, 'tools' | 'verifier'> {
+  const verify = shopTools(shop).find(({ name }) => name === 'issue_refund')?.verify;
+  if (verify === undefined) throw new Error('no tool');
+  let asked = 0;
+  return {
+    tools: shopTools(shop, {
+      issue_refund: { verify: { ...verify, level: 'judge', criterion: 'Paid?' } },
+    }),
+    verifier: scriptedJudge(
+      () => {
+        asked += 1;
+        return asked % 3 === 0 ? 'landed' : 'unknown';
+      },
+      { costMicros },
+    ),
+  };
+}
 
 /** Answers one after the other, the last one for ever; paid as each is told. */
 function modelOf(answers: readonly [Answer, { estimated: number; used: number }][]): Model {
@@ -140,10 +198,26 @@ function modelOf(answers: readonly [Answer, { estimated: number; used: number }]
   };
 }
 
-function expectRoomFor(reserved: { tokens: number; costMicros: number }, state: TurnState): void {
-  const { spent, limits: of, rounds } = state;
-  expect(spent.tokens + reserved.tokens).toBeLessThanOrEqual(of.tokens);
-  expect(spent.costMicros + reserved.costMicros).toBeLessThanOrEqual(of.costMicros);
+type Money = { tokens: number; costMicros: number };
+
+/** What is about to be spent fits into the turn, its conversation and its day: `before` is what earlier turns spent. */
+function expectRoomFor(
+  reserved: Money,
+  { spent, limits: of }: TurnState,
+  before: Money,
+  caps: { conversation: Caps; day: Caps },
+): void {
+  for (const name of ['tokens', 'costMicros'] as const) {
+    const turn = spent[name] + reserved[name];
+    expect(turn).toBeLessThanOrEqual(of[name]);
+    for (const { [name]: most = Infinity } of [caps.conversation, caps.day]) {
+      expect(before[name] + turn).toBeLessThanOrEqual(most);
+    }
+  }
+}
+
+function expectAnotherRound(state: TurnState): void {
+  const { limits: of, rounds } = state;
   expect(rounds.length).toBeLessThan(of.rounds);
   expect(state.modelFailures).toBeLessThan(of.modelFailures);
   expect(state.rejectedFinishes).toBeLessThanOrEqual(of.rejectedFinishes);

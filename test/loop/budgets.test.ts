@@ -1,8 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
 import { within } from '../../src/calls/index.ts';
-import type { Limits, ProposalInput, Usage } from '../../src/contracts/index.ts';
+import {
+  DEFAULT_LIMITS,
+  type Limits,
+  type ProposalInput,
+  type Usage,
+} from '../../src/contracts/index.ts';
 import type { Model, ModelAnswer, View } from '../../src/loop/index.ts';
-import { scriptedJudge } from '../../src/models/index.ts';
+import { scriptedJudge, type ScriptedAnswer } from '../../src/models/index.ts';
 import { Shop, shopTools } from '../support/shop.ts';
 import { converse, play, type PlayOptions } from './play.ts';
 
@@ -176,6 +181,174 @@ describe('[P8] [S0-52] [S2-34] [S4-27] [S4-56] each account stops the turn by it
   });
 });
 
+describe('[P8] [S4-27] [S4-56] the accounts as they are shipped', () => {
+  test('have these numbers', () => {
+    expect(DEFAULT_LIMITS).toEqual({
+      ...{ rounds: 5, callsPerRound: 3, toolCalls: 15, tokens: 60_000, costMicros: 500_000 },
+      ...{ deadlineMs: 600_000, modelTimeoutMs: 60_000, silenceMs: 20_000 },
+      ...{ approvalMs: 86_400_000, parks: 10 },
+      ...{ identicalFailures: 3, consecutiveFailures: 5, modelFailures: 5, rejectedFinishes: 2 },
+    });
+  });
+
+  /** Reads orders, three a round, until it has asked for so many. */
+  const threeARound =
+    (count: number, firstId = 1) =>
+    (view: View): ProposalInput => {
+      const asked = view.rounds.length * 3;
+      const left = Math.min(3, count - asked);
+      return left <= 0
+        ? reply
+        : calls(
+            ...Array.from({ length: left }, (_, index) =>
+              get(firstId + asked + index, `c${index}`),
+            ),
+          );
+    };
+  const failingFirst = (count: number, kind: 'server_error' | 'invalid_proposal') => {
+    let tries = 0;
+    return (): ScriptedAnswer => {
+      tries += 1;
+      return tries <= count ? { kind: 'fails', failure: { kind } } : reply;
+    };
+  };
+  const estimated = (estimate: { tokens: number; costMicros: number }): Model => ({
+    estimate: () => estimate,
+    ask: () =>
+      Promise.resolve({
+        ...{ ok: true, proposal: reply, model: 'm' },
+        usage: { inputTokens: estimate.tokens, outputTokens: 0, costMicros: estimate.costMicros },
+      }),
+  });
+
+  // What is allowed at most; one more ends the turn.
+  test.each<[string, number, string, (needed: number) => PlayOptions]>([
+    ['rounds', 5, 'max_rounds', (needed) => ({ policy: reads(needed - 1) })],
+    [
+      'tool calls',
+      15,
+      'max_tool_calls',
+      (needed) => ({ policy: threeARound(needed), limits: { rounds: 9 } }),
+    ],
+    [
+      'tokens',
+      60_000,
+      'token_budget',
+      (tokens) => ({ model: estimated({ tokens, costMicros: 0 }) }),
+    ],
+    [
+      'micro-dollars',
+      500_000,
+      'cost_budget',
+      (costMicros) => ({ model: estimated({ tokens: 0, costMicros }) }),
+    ],
+    [
+      'identical failures',
+      2,
+      'repeated_state',
+      (needed) => ({
+        shop: new Shop(),
+        policy: (view) => (view.rounds.length < needed ? calls(get(404)) : reply),
+      }),
+    ],
+    [
+      'failures in a row',
+      4,
+      'consecutive_failures',
+      (needed) => ({ shop: new Shop(), policy: threeARound(needed, 404) }),
+    ],
+    [
+      'model calls that fail in a row',
+      4,
+      'model_unavailable',
+      (needed) => ({ policy: failingFirst(needed, 'server_error') }),
+    ],
+    [
+      'parks',
+      10,
+      'max_parks',
+      (needed) => ({
+        policy: failingFirst(needed, 'server_error'),
+        limits: { modelFailures: 99 },
+      }),
+    ],
+    [
+      'answers that cannot be read',
+      2,
+      'invalid_proposal',
+      (needed) => ({ policy: failingFirst(needed, 'invalid_proposal') }),
+    ],
+  ])('%s: %d are allowed', async (_account, limit, reason, options) => {
+    expect(await around(limit, options)).toEqual(['replied', 'replied', reason]);
+  });
+
+  test('a call of a model has its minute, or what is left of the turn if that is less', async () => {
+    const given: number[] = [];
+    const timed = async (limits: Partial<Limits>) => {
+      const model = estimated({ tokens: 1, costMicros: 1 });
+      await play({
+        limits,
+        clock: { now: () => 1_000_000 },
+        model: {
+          ...model,
+          ask(view, call) {
+            given.push(call.timeoutMs);
+            return model.ask(view, call);
+          },
+        },
+      });
+    };
+    await timed({});
+    await timed({ deadlineMs: 30_000 });
+
+    expect(given[0]).toBeGreaterThan(59_000);
+    expect(given[0]).toBeLessThanOrEqual(60_000);
+    expect(given[1]).toBeGreaterThan(29_000);
+    expect(given[1]).toBeLessThanOrEqual(30_000);
+  });
+
+  test('a call of a tool that names no time of its own has fifteen seconds, and so has its re-read', async () => {
+    const shop = shopOf();
+    const given: [string, number][] = [];
+    const now = Date.now();
+    const tools = shopTools(shop).map(({ timeoutMs: _own, ...tool }) => ({
+      ...tool,
+      run(...[args, context]: Parameters<typeof tool.run>) {
+        given.push([tool.name, context.validUntil - now]);
+        return tool.run(args, context);
+      },
+      ...(tool.verify && {
+        verify: {
+          ...tool.verify,
+          read(...[args, context]: Parameters<typeof tool.verify.read>) {
+            given.push([`re-read of ${tool.name}`, context.validUntil - now]);
+            return tool.verify?.read(args, context) ?? Promise.reject(new Error());
+          },
+        },
+      }),
+    }));
+
+    await play({
+      ...{ shop, tools, clock: { now: () => now } },
+      policy: (view) =>
+        view.rounds.length === 0
+          ? calls(get())
+          : view.rounds.length === 1
+            ? {
+                kind: 'tool_calls',
+                calls: [{ id: 'c1', tool: 'cancel_order', arguments: { orderId: '1' } }],
+              }
+            : reply,
+    });
+
+    expect(given).toEqual([
+      ['get_order', 15_000],
+      ['cancel_order', 15_000],
+      ['re-read of cancel_order', 15_000],
+    ]);
+  });
+});
+
 describe('[S0-52] time', () => {
   /** A clock that a tool moves; the store has its own. */
   async function readFor(ms: number, limits: Partial<Limits>, personMs = 0) {
@@ -209,8 +382,10 @@ describe('[S0-52] time', () => {
     for (const ms of [99, 100, 101]) {
       reasons.push((await readFor(ms, { deadlineMs: 100 })).turn.reason);
     }
+    for (const ms of [599_999, 600_000, 600_001]) reasons.push((await readFor(ms, {})).turn.reason);
 
-    expect(reasons).toEqual(['replied', 'deadline', 'deadline']);
+    const around = ['replied', 'deadline', 'deadline'];
+    expect(reasons).toEqual([...around, ...around]);
   });
 
   test('[P8] waiting for a person is no part of it', async () => {
@@ -399,9 +574,9 @@ describe('[P8] [S0-54] [S4-56] [S4-57] tokens and money', () => {
     expect(turn.state.rounds.at(-1)?.proposal).toMatchObject({ reply: 'Done.' });
   });
 
-  test('a judge never costs more than the turn has left, however often it is asked', async () => {
-    const shop = shopOf();
-    const [get1, cancel, refund] = shopTools(shop);
+  /** A refund whose judge never makes up its mind; costs 8 a question. */
+  async function judged(options: PlayOptions) {
+    const [get1, cancel, refund] = shopTools(shopOf());
     if (get1 === undefined || cancel === undefined || refund?.verify === undefined)
       throw new Error();
     const verify = { ...refund.verify, level: 'judge' as const, criterion: 'Paid?', attempts: 4 };
@@ -413,12 +588,9 @@ describe('[P8] [S0-54] [S4-56] [S4-57] tokens and money', () => {
       },
       { costMicros: 8 },
     );
-
     const { turn } = await play({
-      shop,
       verifier,
       tools: [get1, cancel, { ...refund, verify }],
-      limits: { costMicros: 20 },
       policy: (view) =>
         view.rounds.length === 0
           ? calls(get())
@@ -426,12 +598,32 @@ describe('[P8] [S0-54] [S4-56] [S4-57] tokens and money', () => {
               kind: 'tool_calls',
               calls: [{ id: 'c1', tool: 'issue_refund', arguments: { orderId: '1', amount: 10 } }],
             },
+      ...options,
     });
+    return { asked, reason: turn.reason, costMicros: turn.state.spent.costMicros };
+  }
 
-    expect(turn.reason).toBe('verification_failed');
-    expect(asked).toBe(2);
-    expect(turn.state.spent.costMicros).toBe(16);
-  });
+  test.each<[string, (costMicros: number) => PlayOptions]>([
+    ['the turn', (costMicros) => ({ limits: { costMicros } })],
+    ['its conversation', (costMicros) => ({ caps: { conversation: { costMicros } } })],
+    ["its conversation's day", (costMicros) => ({ caps: { day: { costMicros } } })],
+  ])(
+    'a judge never costs more than %s has left, at once or while the turn waits, however often it is asked',
+    async (_what, options) => {
+      for (const [limit, asked] of [
+        [7, 0],
+        [8, 1],
+        [15, 1],
+        [16, 2],
+        [17, 2],
+      ] as const) {
+        expect([limit, await judged(options(limit))]).toEqual([
+          limit,
+          { asked, reason: 'verification_failed', costMicros: 8 * asked },
+        ]);
+      }
+    },
+  );
 });
 
 describe('[P8] caps of a conversation', () => {
@@ -441,36 +633,31 @@ describe('[P8] caps of a conversation', () => {
     ask: () => Promise.resolve({ ok: true, proposal: reply, usage, model: 'priced' }),
   };
 
-  test.each([
-    ['tokens', 'token_budget'],
-    ['costMicros', 'cost_budget'],
-    ['replies', 'max_replies'],
-  ] as const)(
-    '%s, of the conversation and of the day: the message beyond them is not thought about',
-    async (name, reason) => {
-      for (const scope of ['conversation', 'day'] as const) {
-        const each = name === 'replies' ? 1 : 10;
-        const conversation = await converse({ model, caps: { [scope]: { [name]: 2 * each } } });
-        const reasons: (string | null)[] = [];
-        for (const text of ['one', 'two', 'three']) {
-          await conversation.say(text);
-          reasons.push((await conversation.turn()).reason);
+  describe.each(['conversation', 'day'] as const)('of the %s', (scope) => {
+    // Each turn uses ten; each of four messages gets its answer until the next one would not fit.
+    test.each([
+      ['tokens', 'token_budget', [19, 20, 21, 29, 30, 31], [1, 2, 2, 2, 3, 3]],
+      ['costMicros', 'cost_budget', [19, 20, 21, 29, 30, 31], [1, 2, 2, 2, 3, 3]],
+      ['replies', 'max_replies', [0, 1, 2, 3], [0, 1, 2, 3]],
+    ] as const)(
+      '%s: the message beyond them is not thought about and goes to people',
+      async (name, reason, limits, answers) => {
+        for (const [index, limit] of limits.entries()) {
+          const conversation = await converse({ model, caps: { [scope]: { [name]: limit } } });
+          const reasons: (string | null)[] = [];
+          for (let left = answers[index] ?? 0; left >= 0; left -= 1) {
+            await conversation.say('hello');
+            reasons.push((await conversation.turn()).reason);
+          }
+
+          const replied = Array.from({ length: answers[index] ?? 0 }, () => 'replied');
+          expect([limit, reasons]).toEqual([limit, [...replied, reason]]);
+          expect(conversation.views).toHaveLength(replied.length);
+          expect(conversation.said('reply')).toHaveLength(replied.length);
+          expect(conversation.said('handover')).toHaveLength(1);
         }
-
-        expect(reasons).toEqual(['replied', 'replied', reason]);
-        expect(conversation.views).toHaveLength(2);
-        expect(conversation.said('handover')).toHaveLength(1);
-      }
-    },
-  );
-
-  test('one unit less than two calls need is one call', async () => {
-    const conversation = await converse({ model, caps: { conversation: { tokens: 19 } } });
-    await conversation.say('one');
-    await conversation.say('two');
-
-    expect(conversation.views).toHaveLength(1);
-    expect((await conversation.turn()).reason).toBe('token_budget');
+      },
+    );
   });
 
   test('the caps of a day are new on the next one, those of the conversation are not', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Approval } from '../../src/contracts/index.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { Shop } from '../support/shop.ts';
 import { openStore } from '../support/store.ts';
@@ -14,11 +15,14 @@ test('[P7] [S2-34] 150 decisions written around the expiry, against the clock th
     shop.add({ id: '1' });
     const person = index % 2 === 0 ? 'approved' : 'rejected';
     let told = '';
+    let asked: Approval | undefined;
     const conversation = await converse({
       ...{ opened, shop, conversationId: `c${index}` },
       policy: cancelThenRefund,
       approvalLimits: { EUR: 0 },
-      people: async ({ id, expiresAt }, { store, clock }) => {
+      people: async (approval, { store, clock }) => {
+        const { id, expiresAt } = approval;
+        asked = approval;
         // From 8 ms before the expiry to 7 ms after it, person and clock at the same moment.
         clock.offsetMs += expiresAt - store.clock().now() + (index % 16) - 8;
         const [answer] = await Promise.all(
@@ -44,6 +48,12 @@ test('[P7] [S2-34] 150 decisions written around the expiry, against the clock th
     };
     if (reason !== seen[told as keyof typeof seen] || refunds !== (told === 'approved' ? 1 : 0)) {
       wrong.push({ index, told, reason, refunds });
+    }
+    // The moment itself belongs to the clock: the last yes or no is of the millisecond before it.
+    const decided = await conversation.records.approval(asked?.id ?? '');
+    const at = decided && 'decidedAt' in decided ? decided.decidedAt : 0;
+    if (told === 'expired' ? at < (asked?.expiresAt ?? 0) : at >= (asked?.expiresAt ?? 0)) {
+      wrong.push({ index, told, decided });
     }
     if (told === 'expired') outcomes.expired += 1;
     else outcomes.approved += 1;

@@ -2,6 +2,7 @@ import { modelClient } from '../../src/calls/index.ts';
 import { defineAgent, type AgentOptions } from '../../src/config/index.ts';
 import type { Approval, Delivery, ToolContract } from '../../src/contracts/index.ts';
 import {
+  budgetLeft,
   readPlan,
   runTurn,
   type AgentRules,
@@ -112,7 +113,7 @@ export async function converse(options: PlayOptions = {}) {
       const rest = await runTurn(claimed, ports);
       if (rest.kind === 'ended') return { rest, claimed, trace };
       if (rest.park.kind === 'verification') {
-        await reread(opened, ports.tools as ToolExecutor, id);
+        await reread(opened, ports, id);
       } else if (rest.park.kind === 'approval') {
         const [approval] = await records.pendingApprovals();
         if (approval === undefined || people === undefined) return { rest, claimed, trace };
@@ -153,7 +154,7 @@ export async function play(options: PlayOptions = {}, text?: string) {
 }
 
 /** What the verification worker does for a parked turn, without waiting. */
-async function reread({ store }: Opened, tools: ToolExecutor, conversationId: string) {
+async function reread({ store }: Opened, { tools, rules }: Ports, conversationId: string) {
   let attempts = 1;
   for (let number = 1; number <= attempts; number += 1) {
     const parked = await store.parkedTurn(conversationId);
@@ -164,7 +165,7 @@ async function reread({ store }: Opened, tools: ToolExecutor, conversationId: st
       operation: call.effect.operation,
       validUntil: store.clock().now() + 1_000,
       silenceMs: parked.silenceMs,
-      budget: parked.budget,
+      budget: budgetLeft(parked.accounts, parked, rules, store.clock().now()),
       principal: parked.messages[0]?.requester ?? { id: '', assurance: 'none' },
     });
     const waiting = { conversationId, turnId: parked.turnId, park: parked.park.number };

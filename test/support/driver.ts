@@ -84,7 +84,7 @@ async function wake({ store, clock }: DriverOptions, tools: ToolExecutor, conver
       operation: call.effect.operation,
       validUntil: store.clock().now() + 1_000,
       silenceMs: 1_000,
-      budget: parked.budget,
+      budget: parked.accounts.limits,
       principal: { id: 'ana@example.com', assurance: 'verified' },
     });
     const waiting = { conversationId, turnId, park: park.number };

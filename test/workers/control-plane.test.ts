@@ -330,6 +330,27 @@ describe('levels of verification', () => {
     expect(asked).toBe(0);
     expect(turn.reason).toBe('verification_failed');
   });
+
+  test('[S0-43] [P8] while the turn waits a judge is asked only as often as its conversation may pay', async () => {
+    const { shop, tools } = refundBy({
+      ...{ level: 'judge', criterion: 'Has it arrived?', attempts: 4 },
+      ...{ read: () => Promise.resolve({}), landed: () => 'landed' },
+    });
+    let asked = 0;
+    const verifier = scriptedJudge(
+      () => {
+        asked += 1;
+        return 'unknown';
+      },
+      { costMicros: 8 },
+    );
+    const caps = { conversation: { costMicros: 23 } };
+
+    const { turn } = await answer(policy, { shop, tools, verifier, caps });
+
+    expect(asked).toBe(2);
+    expect(turn.state.spent.costMicros).toBe(16);
+  });
 });
 
 describe('[S3-25] [P10] what the conversation remembers', () => {
