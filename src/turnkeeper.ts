@@ -52,7 +52,7 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
     accept: (message) =>
       acceptMessage(store, queues, message, meter === undefined ? {} : { meter }),
     async startWorkers(hostOptions = {}) {
-      const opened = await openDocuments(agent, store);
+      const opened = await openDocuments(agent, store, meter);
       if (opened !== undefined) closing.push(() => opened.close());
       const parts = { store, queues, agent, logger, ...opened?.host };
       const host = new WorkerHost({ ...observed, ...hostOptions, ...parts });
@@ -74,11 +74,20 @@ export async function createTurnkeeper(options: TurnkeeperOptions): Promise<Turn
 export async function openDocuments(
   { knowledge: options }: Pick<Agent, 'knowledge'>,
   { redis, prefix }: Store,
+  meter?: Meter,
 ): Promise<{ host: Pick<WorkerHostOptions, 'documents'>; close(): Promise<void> } | undefined> {
   if (options === undefined) return undefined;
-  const { citationsOf, openKnowledge, searchKnowledge } = await import('./retrieval/index.ts');
+  const { citationsOf, openKnowledge, searchKnowledge, searchMetrics } =
+    await import('./retrieval/index.ts');
   const { KnowledgeStore } = await import('./store/knowledge.ts');
-  const knowledge = openKnowledge(new KnowledgeStore({ redis, prefix }), options);
+  const count = meter === undefined ? undefined : searchMetrics(meter);
+  const knowledge = openKnowledge(new KnowledgeStore({ redis, prefix }), {
+    ...options,
+    observe(step) {
+      count?.(step);
+      options.observe?.(step);
+    },
+  });
   const citations = citationsOf(knowledge, options.citationJudge);
   const documents = { tools: [searchKnowledge(knowledge)], citations };
   return { host: { documents }, close: () => knowledge.close() };

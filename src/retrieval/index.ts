@@ -30,5 +30,6 @@ export { offlineReranker } from './offline/offline-reranker.ts';
 export { openAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder.ts';
 export type * from './ports.ts';
 export { renderCitations, withoutClaims } from './render-citations.ts';
+export { searchMetrics } from './search-metrics.ts';
 export { searchKnowledge, type KnowledgeAnswer } from './search-tool.ts';
 export { KnowledgeStore } from '../store/knowledge.ts';

@@ -88,4 +88,6 @@ export interface Gate {
 export type SearchStep =
   | { part: 'retriever'; durationMs: number; candidates: number; costMicros: number }
   | { part: 'reranker'; durationMs: number; name: string; best: number | null }
-  | { part: 'gate'; verdict: 'found' | 'no_result'; best: number | null; passages: number };
+  | { part: 'gate'; verdict: 'found' | 'no_result'; best: number | null; passages: number }
+  /** The part threw, and the search with it. */
+  | { part: 'failure'; of: 'retriever' | 'reranker'; durationMs: number };

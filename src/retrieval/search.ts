@@ -27,13 +27,14 @@ export async function search(
   question: string,
   signal?: AbortSignal,
 ): Promise<SearchResult> {
-  const recall = await timed(() => retriever.retrieve(question, RECALLED, signal));
+  const timed = timer(observe);
+  const recall = await timed('retriever', () => retriever.retrieve(question, RECALLED, signal));
   const { candidates, costMicros } = recall.value;
   observe?.({
     ...{ part: 'retriever', durationMs: recall.durationMs, candidates: candidates.length },
     costMicros,
   });
-  const scores = await timed(async () =>
+  const scores = await timed('reranker', async () =>
     candidates.length === 0 ? [] : reranker.rerank(question, recall.value, signal),
   );
   const ranked = candidates
@@ -64,8 +65,19 @@ export function requireCalibration(
   );
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<{ value: T; durationMs: number }> {
-  const start = performance.now();
-  const value = await work();
-  return { value, durationMs: performance.now() - start };
+/** Runs a part of a search and says how long it took; one that throws is observed before the search ends with it. */
+function timer(observe: SearchParts['observe']) {
+  return async <T>(
+    of: 'retriever' | 'reranker',
+    work: () => Promise<T>,
+  ): Promise<{ value: T; durationMs: number }> => {
+    const start = performance.now();
+    try {
+      const value = await work();
+      return { value, durationMs: performance.now() - start };
+    } catch (error) {
+      observe?.({ part: 'failure', of, durationMs: performance.now() - start });
+      throw error;
+    }
+  };
 }

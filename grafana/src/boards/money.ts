@@ -128,5 +128,70 @@ export const money: BoardSpec = {
         },
       ],
     },
+    {
+      title: 'Knowledge',
+      panels: [
+        {
+          title: 'Searches by verdict',
+          about:
+            'Searches in the documents, a second; `no_result` answers with the menu. Empty without documents.',
+          kind: 'stacked',
+          unit: 'ops',
+          queries: [
+            {
+              expr: rateBy('turnkeeper_knowledge_searches_total', 'gate_verdict'),
+              legend: '{{gate_verdict}}',
+            },
+            {
+              expr: rateBy('turnkeeper_knowledge_failures_total', 'search_part'),
+              legend: '{{search_part}} failed',
+            },
+          ],
+          width: 6,
+        },
+        {
+          title: 'Best score at the gate',
+          about: 'p10 and p50. From 0.72 on a passage is shown to the model.',
+          kind: 'lines',
+          unit: 'short',
+          queries: [
+            { expr: quantile(0.1, 'turnkeeper_knowledge_best_score', ''), legend: 'p10' },
+            { expr: quantile(0.5, 'turnkeeper_knowledge_best_score', ''), legend: 'p50' },
+          ],
+          width: 6,
+        },
+        {
+          title: 'Time of a search',
+          about: 'p95 of recall and of reranking.',
+          kind: 'lines',
+          unit: 's',
+          queries: [
+            {
+              expr: quantile(0.95, 'turnkeeper_knowledge_part_seconds', 'search_part'),
+              legend: '{{search_part}} p95',
+            },
+          ],
+          width: 6,
+        },
+        {
+          title: 'Recalled, and what it cost',
+          about:
+            'Passages a search recalled, on average (of 20), and dollars an hour for embedding questions.',
+          kind: 'lines',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum(rate(turnkeeper_knowledge_candidates_sum[${RATE}])) / sum(rate(turnkeeper_knowledge_candidates_count[${RATE}]))`,
+              legend: 'passages',
+            },
+            {
+              expr: `3600 * sum(rate(turnkeeper_knowledge_cost_dollars_total[${RATE}]))`,
+              legend: 'dollars an hour',
+            },
+          ],
+          width: 6,
+        },
+      ],
+    },
   ],
 };

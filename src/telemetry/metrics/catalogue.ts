@@ -206,6 +206,47 @@ export const METRICS = {
     of: 'process',
   },
 
+  // --- knowledge ----------------------------------------------------------------------------------------------------
+  knowledge_part_seconds: {
+    type: 'histogram',
+    help: 'Time a part of a search in the documents took, failed ones included.',
+    labels: ['search_part'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    of: 'process',
+  },
+  knowledge_failures_total: {
+    type: 'counter',
+    help: 'Searches that a part could not finish.',
+    labels: ['search_part'],
+    of: 'process',
+  },
+  knowledge_candidates: {
+    type: 'histogram',
+    help: 'Passages a search recalled.',
+    labels: [],
+    buckets: [0, 1, 5, 10, 15, 20],
+    of: 'process',
+  },
+  knowledge_best_score: {
+    type: 'histogram',
+    help: 'Best score a search brought to the gate, 0 to 1; 0 when nothing was recalled. From 0.72 it passes.',
+    labels: [],
+    buckets: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.72, 0.75, 0.8, 0.85, 0.9, 0.95, 1],
+    of: 'process',
+  },
+  knowledge_searches_total: {
+    type: 'counter',
+    help: 'Searches that came to the gate.',
+    labels: ['gate_verdict'],
+    of: 'process',
+  },
+  knowledge_cost_dollars_total: {
+    type: 'counter',
+    help: 'Price of embedding questions, in US dollars.',
+    labels: [],
+    of: 'process',
+  },
+
   // --- people -------------------------------------------------------------------------------------------------------
   approvals_requested_total: {
     type: 'counter',

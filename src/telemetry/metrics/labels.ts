@@ -52,6 +52,10 @@ export const LABELS = {
     values: ['sent', 'unknown', 'dropped', 'pending'],
   },
   effect_status: { help: 'status of a row of the ledger', values: EFFECT_STATUSES },
+  gate_verdict: {
+    help: 'whether the best passage of a search reached the threshold',
+    values: ['found', 'no_result'],
+  },
   job_state: {
     help: 'state of a job of a queue',
     values: ['waiting', 'active', 'delayed', 'waiting_children'],
@@ -76,6 +80,10 @@ export const LABELS = {
   repair: {
     help: 'what the reconciler did',
     values: ['turn_poked', 'turn_woken', 'child_hurried', 'delivery_poked', 'orphan_removed'],
+  },
+  search_part: {
+    help: 'part of a search: recall, or precision',
+    values: ['retriever', 'reranker'],
   },
   setting: {
     help: 'a setting of Redis the promises depend on',
