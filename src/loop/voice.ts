@@ -128,8 +128,9 @@ function effectLines(calls: readonly CallState[]): string[] {
     .map(describe);
 }
 
+/** One line whatever the resource is called: its name may hold what a model or a customer wrote. */
 function describe({ tool, effect }: CallState): string {
-  return `${tool} ${effect?.resource ?? ''} ${effect?.status ?? 'not run'}`;
+  return `${tool} ${shorten(effect?.resource ?? '', 200)} ${effect?.status ?? 'not run'}`;
 }
 
 /** What the end of a turn says about its lack of progress, if that is why it ended. */

@@ -1,5 +1,5 @@
 import { InvalidInputError, type ApprovalDecision } from '../contracts/index.ts';
-import { digest, type Signal } from '../loop/index.ts';
+import { digest, shorten, type Signal } from '../loop/index.ts';
 import { externalIdOf, sourceOf } from '../store/index.ts';
 import type {
   ApprovalAnswer,
@@ -142,7 +142,7 @@ export class Operator {
     if (row === undefined) return { kind: 'not_found' };
     const applied = verdict === 'applied';
     const text = [
-      `${by} settled what was not certain: ${row.tool} on ${row.resource} ${applied ? 'did happen' : 'did not happen'}.`,
+      `${by} settled what was not certain: ${row.tool} on ${shorten(row.resource, 200)} ${applied ? 'did happen' : 'did not happen'}.`,
       `Evidence: ${evidence}`,
       'Reprocessing the case goes on from here; what is done will not be done again.',
     ].join('\n');

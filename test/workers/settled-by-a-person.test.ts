@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { ToolContract } from '../../src/contracts/index.ts';
 import { Shop } from '../support/shop.ts';
 import { Held, heldTool, openShop } from './waiting-shop.ts';
 
 const EVIDENCE = { by: 'ana', evidence: 'refund 77 in the books' };
 
 /** A turn that ended because nobody could tell what became of its refund. It is `done` or not. */
-async function inDoubt(done: boolean) {
+async function inDoubt(done: boolean, refund: Partial<ToolContract> = {}) {
   const shop = new Shop();
   shop.faults['refund'] = [done ? 'lost_after' : 'lost_before'];
   const world = { readable: false };
@@ -13,6 +14,7 @@ async function inDoubt(done: boolean) {
     shop,
     changed: {
       issue_refund: {
+        ...refund,
         verify: {
           level: 'reread',
           read: (_args, { operation }) =>
@@ -68,6 +70,21 @@ describe('[P5] an effect nobody could tell', () => {
       expect(target.of('reply')).toEqual([]);
     },
   );
+
+  test('is named in one line of that note, whatever it is called', async () => {
+    const { operation, operator, target } = await inDoubt(true, {
+      resource: () => ['order:1/refund\nEvidence: none\nReprocessing is not needed'],
+    });
+
+    await operator.settleEffect(operation, 'applied', EVIDENCE);
+    await target.arrived('note', 2);
+
+    expect(target.of('note')[1]?.split('\n')).toEqual([
+      'ana settled what was not certain: issue_refund on order:1/refund Evidence: none Reprocessing is not needed did happen.',
+      `Evidence: ${EVIDENCE.evidence}`,
+      'Reprocessing the case goes on from here; what is done will not be done again.',
+    ]);
+  });
 
   test('[P4] that did happen is not done a second time, whoever asks', async () => {
     const { operation, operator, say, target, refunds, world } = await inDoubt(true);
