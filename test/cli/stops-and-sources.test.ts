@@ -73,6 +73,8 @@ describe('what a person who must agree is shown', () => {
       ...approval,
       arguments: { recipient: 'ana@p\u0430ypal.com', note: 'now\u202e' },
       origins: { recipient: null },
+      reason: 'refund to \u0430na is above the limit',
+      seen: { holder: '\u0430na' },
     };
     await redis.hset(record, 'request', JSON.stringify(changed));
 
@@ -81,8 +83,10 @@ describe('what a person who must agree is shown', () => {
     const lines = stdout.split('\n');
     expect(lines).toContain(String.raw`  recipient = "ana@p\u{430}ypal.com": NOBODY CAN TELL`);
     expect(lines).toContain(String.raw`  note = "now\u{202e}": not on record`);
+    expect(stdout).toContain(String.raw`Why a person is asked: refund to \u{430}na is above`);
+    expect(lines).toContain(String.raw`What it saw: {"holder":"\u{430}na"}`);
     expect(lines).toContain(
-      String.raw`Careful: letters that look like others, written as their numbers: ana@p\u{430}ypal.com`,
+      String.raw`Careful: letters that look like others, written as their numbers: ana@p\u{430}ypal.com, \u{430}na`,
     );
     expect(stdout).not.toMatch(/[\u0430\u202e]/);
   });

@@ -396,6 +396,34 @@ describe('an approval is bound to what it was given for', () => {
     ]);
   });
 
+  test('[S2-12] it is used up by the call it was given for: when the shop refuses that one, the same action asks anew', async () => {
+    const shop = new Shop();
+    shop.add(order);
+    shop.faults['refund'] = ['refuse'];
+    const given: string[] = [];
+
+    const { turn } = await play({
+      ...{ shop, approvalLimits: { EUR: 0 } },
+      policy: refundingEach({ amount: 100 }, { amount: 100 }),
+      people: async ({ id }, { store }) => {
+        given.push(id);
+        await store.decideApproval(id, 'approved', `person ${given.length}`);
+      },
+    });
+
+    const decided = turn.events.filter((event) => event.type === 'approval_decided');
+    expect(decided.map(({ approvalId, by }) => [approvalId, by])).toEqual([
+      [given[0], 'person 1'],
+      [given[1], 'person 2'],
+    ]);
+    expect(new Set(given).size).toBe(2);
+    expect(turn.state.rounds.slice(1, 3).map(({ calls: [call] }) => call?.result?.kind)).toEqual([
+      'refused',
+      'ok',
+    ]);
+    expect(shop.effects).toMatchObject([{ kind: 'refund', amount: 100 }]);
+  });
+
   test('a person sees what the tool would get: its defaults, and nothing that only the model wrote', async () => {
     const shop = new Shop();
     shop.add(order);

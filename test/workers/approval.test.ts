@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
+import { Operator } from '../../src/producers/operator.ts';
 import { startRig, ticket, type RigOptions } from '../support/rig.ts';
 import { Shop, shopTools } from '../support/shop.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
@@ -133,6 +134,72 @@ describe('an action above the limit', () => {
     await rig.target.when(() => rig.target.of('reply', 'c1').length >= 1);
   });
 });
+
+describe('[S2-12] calls beside the one a person is asked about', () => {
+  test('that ran already are not run again, those behind it run once it is done, each is answered once; with two people asked the customer is told once', async () => {
+    const shop = new Shop();
+    shop.add({ id: '1' });
+    shop.add({ id: '2' });
+    const views: View[] = [];
+    const call = (id: string, tool: string, args: object) => ({ id, tool, arguments: args });
+    const rig = await startRig({
+      model: scriptedModel((view) => {
+        views.push(structuredClone(view));
+        if (view.rounds.length > 1) return { kind: 'finish_candidate', reply: 'Done.' };
+        return {
+          kind: 'tool_calls',
+          calls:
+            view.rounds.length === 0
+              ? [call('r', 'get_order', { orderId: '1' })]
+              : [
+                  call('a', 'get_order', { orderId: '2' }),
+                  call('b', 'cancel_order', { orderId: '1' }),
+                  call('c', 'issue_refund', { orderId: '1', amount: 2_000 }),
+                  call('d', 'issue_refund', { orderId: '2', amount: 1_000 }),
+                  call('e', 'cancel_order', { orderId: '2' }),
+                ],
+        };
+      }),
+      tools: shopTools(shop),
+      approvalLimits: { EUR: 0 },
+      limits: { callsPerRound: 5 },
+    });
+    const first = await rig.startHost();
+    await rig.accept(ticket({ text: 'Cancel my orders 1 and 2.' }));
+    await rig.target.arrived('holding', 1);
+    const [about1] = await rig.records.pendingApprovals();
+    expect(writes(shop)).toEqual(['cancel 1']);
+    await first.close();
+
+    await approve(rig, about1?.id);
+    const second = await rig.startHost();
+    const about2 = await nextApproval(rig, about1?.id ?? '');
+    expect(writes(shop)).toEqual(['cancel 1', 'refund 1']);
+    await second.close();
+    await approve(rig, about2.id);
+    await rig.startHost();
+    await rig.target.arrived('reply', 1);
+
+    expect(writes(shop)).toEqual(['cancel 1', 'refund 1', 'refund 2', 'cancel 2']);
+    expect(about2.arguments).toEqual({ orderId: '2', amount: 1_000 });
+    expect(views.map(({ rounds }) => rounds.length)).toEqual([0, 1, 2]);
+    expect(views[2]?.rounds[1]?.results.map(({ callId, result }) => [callId, result.kind])).toEqual(
+      ['a', 'b', 'c', 'd', 'e'].map((id) => [id, 'ok']),
+    );
+    const [turn] = await rig.records.turnsOf('test/c1');
+    const started = turn?.events.flatMap((event) =>
+      event.type === 'call_started' ? [event.callId] : [],
+    );
+    expect(started).toEqual(['1.1', '2.1', '2.2', '2.3', '2.4', '2.5']);
+    expect(rig.target.of('holding')).toHaveLength(1);
+  });
+});
+
+const writes = (shop: Shop) => shop.calls.filter((call) => !call.startsWith('get'));
+
+async function approve(rig: Rig, id = ''): Promise<void> {
+  await new Operator(rig).decideApproval(id, 'approved', { by: 'ana' });
+}
 
 type Rig = Awaited<ReturnType<typeof startRig>>;
 
