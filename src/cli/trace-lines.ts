@@ -296,7 +296,7 @@ function readSaid(callId: string, read: VerificationRead, final: boolean): Said 
   const last = final ? ', the last read' : '';
   const { judge } = read;
   const rationale = judge?.rationale === undefined ? '' : `: ${quoted(judge.rationale)}`;
-  const judged = judge === undefined ? '' : ` (judged by ${judge.model}${rationale})`;
+  const judged = judge?.model === undefined ? '' : ` (judged by ${judge.model}${rationale})`;
   return {
     kind: 'reread_said',
     at,

@@ -12,16 +12,23 @@ export const verificationReadSchema = z.object({
   /** Milliseconds since the epoch. */
   at: z.number().int(),
   observation: observationSchema.optional(),
-  /** Why there is no observation: the read had no answer. `abandoned`: it may still be running. */
+  /**
+   * Why nothing is known: the read, or the judge of what it found, had no answer, or the judge was not asked because it
+   * would have cost more than is left. `abandoned`: it may still be running.
+   */
   failed: z
     .object({
-      code: z.enum(['timed_out', 'silent', 'stopped', 'no_answer']),
+      code: z.enum(['timed_out', 'silent', 'stopped', 'no_answer', 'over_budget']),
       abandoned: z.boolean().optional(),
     })
     .optional(),
-  /** Who judged the read where its contract asks for a judge, and what that cost. */
+  /** Who judged the read where its contract asks for a judge, and what that cost; without an answer: its estimate. */
   judge: z
-    .object({ model: z.string(), usage: usageSchema, rationale: z.string().max(500).optional() })
+    .object({
+      model: z.string().optional(),
+      usage: usageSchema,
+      rationale: z.string().max(500).optional(),
+    })
     .optional(),
   latencyMs: z.number().nonnegative(),
 });

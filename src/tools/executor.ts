@@ -117,9 +117,7 @@ export class ToolExecutor implements Toolbox {
     const at = this.#clock.now();
     const latencyMs = at - startedAt;
     if (answer.kind !== 'answered') {
-      const code = answer.kind === 'cut' ? CUTS[answer.by] : 'no_answer';
-      const left = answer.kind === 'cut' && answer.abandoned ? { abandoned: true } : {};
-      return { verdict: 'unknown', at, latencyMs, failed: { code, ...left } };
+      return { verdict: 'unknown', at, latencyMs, failed: unanswered(answer) };
     }
     const observation = this.#observation(call.id, `reread:${contract.name}`, answer.value);
     // A read proves something about the moment it was sent, not about the one it came back.
@@ -154,22 +152,30 @@ export class ToolExecutor implements Toolbox {
         };
   }
 
-  /** A judge that costs more than is left, or gives no answer, leaves the verdict open. */
+  /** A judge that would cost more than is left, or gives no answer, leaves the verdict open; the read says which. */
   async #judgement(
     question: JudgeQuestion,
     { budget, validUntil, ...limits }: CallContext,
-  ): Promise<Pick<VerificationRead, 'verdict' | 'judge'>> {
+  ): Promise<Pick<VerificationRead, 'verdict' | 'judge' | 'failed'>> {
     const judge = this.#judge;
     if (judge === undefined) return { verdict: 'unknown' };
-    const estimate = judge.estimate(question);
-    if (estimate.tokens > budget.tokens || estimate.costMicros > budget.costMicros) {
-      return { verdict: 'unknown' };
+    const { tokens, costMicros } = judge.estimate(question);
+    if (tokens > budget.tokens || costMicros > budget.costMicros) {
+      return { verdict: 'unknown', failed: { code: 'over_budget' } };
     }
     const timeoutMs = validUntil - this.#clock.now();
     const end = await within({ ...limits, timeoutMs }, (call) =>
       judge.judge(question, { ...call, timeoutMs }),
     );
-    if (end.kind !== 'answered') return { verdict: 'unknown' };
+    if (end.kind !== 'answered') {
+      // As a model call whose answer was lost, it is paid at its estimate.
+      const usage = {
+        inputTokens: Math.ceil(tokens),
+        outputTokens: 0,
+        costMicros: Math.ceil(costMicros),
+      };
+      return { verdict: 'unknown', failed: unanswered(end), judge: { usage } };
+    }
     const { verdict, ...how } = end.value;
     return { verdict, judge: how };
   }
@@ -221,6 +227,14 @@ export class ToolExecutor implements Toolbox {
     const cut = `${json.slice(0, shown)} [cut: ${shown} of ${json.length} characters shown]`;
     return { ...base, data: cut, truncated: true };
   }
+}
+
+/** Why a read or its judge has no answer. */
+function unanswered(
+  end: Exclude<CallEnd<unknown>, { kind: 'answered' }>,
+): NonNullable<VerificationRead['failed']> {
+  if (end.kind === 'threw') return { code: 'no_answer' };
+  return { code: CUTS[end.by], ...(end.abandoned ? { abandoned: true } : {}) };
 }
 
 const CUTS = { timeout: 'timed_out', silence: 'silent', stop: 'stopped' } as const;

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import type { CallState } from '../../src/loop/index.ts';
+import { describe, expect, test, vi } from 'vitest';
+import type { CallState, Judge } from '../../src/loop/index.ts';
 import { MAX_OBSERVATION_BYTES, ToolExecutor, ToolRegistry } from '../../src/tools/index.ts';
 import { Shop, shopTools, type Fault } from '../support/shop.ts';
 
@@ -106,16 +106,83 @@ test('a verification that cannot read says unknown', async () => {
   expect(read.verdict).toBe('unknown');
 });
 
+describe('[S0-43] [P8] [P15] a judge without a verdict: the read says why, and what it cost', () => {
+  async function judged(
+    judge: Judge['judge'],
+    { budget = { tokens: 20, costMicros: 30 }, stops = false } = {},
+  ) {
+    const shop = new Shop();
+    shop.add({ id: '1' });
+    const stop = new AbortController();
+    const [, cancel] = shopTools(shop, {
+      cancel_order: {
+        verify: {
+          ...{ level: 'judge', criterion: 'Gone?', read: () => Promise.resolve({ mail: 'gone' }) },
+          landed: () => 'landed',
+        },
+      },
+    });
+    if (cancel === undefined) throw new Error('no tool');
+    const executor = new ToolExecutor(new ToolRegistry([cancel]), clock, {
+      estimate: () => ({ tokens: 20, costMicros: 29.5 }),
+      judge(question, call) {
+        const answer = judge(question, call);
+        if (stops) stop.abort();
+        return answer;
+      },
+    });
+    return executor.verify(rig().call('cancel_order', { orderId: '1' }), {
+      ...rig().context(),
+      ...{ stop: stop.signal, validUntil: Date.now() + 60_000, budget },
+    });
+  }
+  const atItsEstimate = { usage: { inputTokens: 20, outputTokens: 0, costMicros: 30 } };
+
+  test.each([
+    ['tokens', { tokens: 19, costMicros: 30 }],
+    ['money', { tokens: 20, costMicros: 29 }],
+  ])('too dear in %s: not asked, nothing paid', async (_what, budget) => {
+    const asked = vi.fn<Judge['judge']>();
+
+    const read = await judged(asked, { budget });
+
+    expect(asked).not.toHaveBeenCalled();
+    expect(read).toMatchObject({ verdict: 'unknown', failed: { code: 'over_budget' } });
+    expect(read).not.toHaveProperty('judge');
+    expect(read.observation?.data).toEqual({ mail: 'gone' });
+  });
+
+  test('one that throws is paid at its estimate', async () => {
+    expect(await judged(() => Promise.reject(new Error('secret')))).toMatchObject({
+      ...{ verdict: 'unknown', failed: { code: 'no_answer' }, judge: atItsEstimate },
+    });
+  });
+
+  test('one that is stopped, and one that ignores it and may still be running', async () => {
+    const obeys: Judge['judge'] = (_question, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+      });
+
+    expect(await judged(obeys, { stops: true })).toMatchObject({
+      ...{ verdict: 'unknown', failed: { code: 'stopped' }, judge: atItsEstimate },
+    });
+    expect((await judged(() => new Promise(() => {}), { stops: true })).failed).toEqual({
+      ...{ code: 'stopped', abandoned: true },
+    });
+  });
+});
+
 test('a read proves something about the moment it was sent', async () => {
-  const { shop, executor, context, call } = rig();
-  const before = Date.now();
+  const { shop, context, call } = rig();
+  const time = { ms: Date.now(), now: () => time.ms };
+  const executor = new ToolExecutor(new ToolRegistry(shopTools(shop)), time);
+  const before = time.ms;
   shop.onRead = () => {
-    const until = Date.now() + 20;
-    while (Date.now() < until);
+    time.ms += 20;
   };
 
   const read = await executor.verify(call('cancel_order', { orderId: '1' }), context());
 
-  expect(read.at - before).toBeLessThan(15);
-  expect(read.latencyMs).toBeGreaterThanOrEqual(20);
+  expect(read).toMatchObject({ at: before, latencyMs: 20 });
 });
