@@ -27,6 +27,23 @@ export function judgeFinish(state: TurnState, facts: Facts, rules: AgentRules): 
   return rules.judge?.(finish);
 }
 
+/**
+ * What the agent's own conditions object to in a question or a refusal: it goes out as well, and is no place to say what a
+ * reply may not. A question is no finish, so no skill has to have succeeded.
+ */
+export function judgeText(state: TurnState, facts: Facts, rules: AgentRules): string | undefined {
+  const proposal = state.rounds.at(-1)?.proposal;
+  const evidence = { claims: [], facts, calls: allCalls(state) };
+  switch (proposal?.kind) {
+    case 'ask_customer':
+      return rules.judge?.({ reply: proposal.text, as: 'asked_customer', ...evidence });
+    case 'refuse':
+      return rules.judge?.({ reply: proposal.reply, as: 'declined', ...evidence });
+    default:
+      return undefined;
+  }
+}
+
 /** A claim must cite calls of this turn that were answered, and every number and id in it must stand in one of them. */
 function checkClaim({ text, evidence }: Claim, state: TurnState): string | undefined {
   if (evidence.length === 0) {

@@ -140,6 +140,7 @@ export function takeJudgement(state: TurnState, event: EventOf<'finish_judged'>)
   const { objection, reply, uncited = false } = event;
   const round = state.rounds.at(-1);
   const proposal = round?.proposal;
+  if (state.phase === 'ended') return takeObjection(state, objection);
   if (round === undefined || proposal?.kind !== 'finish_candidate') {
     throw new IllegalTransitionError(state.phase, 'finish_judged');
   }
@@ -147,22 +148,34 @@ export function takeJudgement(state: TurnState, event: EventOf<'finish_judged'>)
   const accepted = { ...state, rounds: [...earlier, { ...round, ...(reply ? { reply } : {}) }] };
   const finished: Ending = { outcome: 'completed', reason: proposal.as };
   if (objection === undefined) return end(accepted, finished);
-  const rejected = state.rejectedFinishes + 1;
-  if (rejected <= state.limits.rejectedFinishes) {
-    return nextRound({
-      ...state,
-      rejectedFinishes: rejected,
-      rounds: [...earlier, { ...round, objection }],
-    });
-  }
-  const sentBack = {
-    ...state,
-    rejectedFinishes: rejected,
-    rounds: [...earlier, { ...round, objection }],
-  };
-  if (!uncited) return end(sentBack, { outcome: 'escalated', reason: 'finish_rejected' });
+  const again = sentBack(state, objection);
+  if (!uncited || again.ending?.reason !== 'finish_rejected') return again;
   // The rest of the reply goes out without what could not be located, if there is a rest.
   return reply
     ? end(accepted, finished)
-    : end(sentBack, { outcome: 'failed', reason: 'uncited_claim' });
+    : end(again, { outcome: 'failed', reason: 'uncited_claim' });
+}
+
+/** A question or a refusal ends its turn at once, and goes back only where somebody objects to what it says. */
+function takeObjection({ ending, ...state }: TurnState, objection: string | undefined): TurnState {
+  const isText = ending?.reason === 'asked_customer' || ending?.reason === 'declined';
+  if (!isText || objection === undefined) {
+    throw new IllegalTransitionError(state.phase, 'finish_judged');
+  }
+  return sentBack(state, objection);
+}
+
+/** The model gets its last answer back with what is wrong with it; once too often, and people take over. */
+function sentBack(before: TurnState, objection: string): TurnState {
+  const rejected = before.rejectedFinishes + 1;
+  const state: TurnState = {
+    ...before,
+    rejectedFinishes: rejected,
+    rounds: before.rounds.map((round, index, all) =>
+      index === all.length - 1 ? { ...round, objection } : round,
+    ),
+  };
+  return rejected > state.limits.rejectedFinishes
+    ? end(state, { outcome: 'escalated', reason: 'finish_rejected' })
+    : nextRound(state);
 }

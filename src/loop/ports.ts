@@ -292,16 +292,16 @@ export type AgentRules = {
   whileWaiting: 'buffer' | 'supersede';
   /** Messages of one person that follow each other within this time are answered by one turn. Milliseconds, 0: never. */
   burstMs: number;
-  /** Objects to a reply that the evidence does not support; the text goes back to the model. */
+  /** Objects to a text for the customer that the evidence does not support; it goes back to the model. */
   judge?(finish: Finish): string | undefined;
   /** What must hold when a turn that loaded a skill finishes, by the skill's name. */
   successOf: Readonly<Record<string, (finish: Finish) => string | undefined>>;
 };
 
-/** A finish candidate and what may vouch for it. */
+/** A finish candidate, a question or a refusal, and what may vouch for it. */
 export type Finish = {
   reply: string;
-  as: 'replied' | 'no_answer' | 'no_reply_needed';
+  as: 'replied' | 'no_answer' | 'no_reply_needed' | 'asked_customer' | 'declined';
   claims: readonly StatedClaim[];
   facts: Facts;
   /** Every call of the turn with its result and effect. */

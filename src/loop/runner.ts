@@ -15,7 +15,7 @@ import { answered, limitOf } from './asking.ts';
 import { checkCall } from './check.ts';
 import { callsToCheck } from './conflicts.ts';
 import { establishedFacts, newFacts } from './facts.ts';
-import { judgeFinish } from './finish.ts';
+import { judgeFinish, judgeText } from './finish.ts';
 import { OpenTurn } from './open-turn.ts';
 import { openTurn } from './opening.ts';
 import { howAsked, howCalled, howRead, leftOpen, nameOf, UnderWay } from './under-way.ts';
@@ -155,6 +155,9 @@ class Runner {
       await this.#ports.store.limitAccount(model.account, limited);
     }
     this.#turn.apply(answered(answer, at, at - startedAt));
+    if (this.#turn.state.ending?.outcome !== 'completed') return;
+    const objection = judgeText(this.#turn.state, this.#facts(), this.#ports.rules);
+    if (objection !== undefined) this.#turn.apply({ type: 'finish_judged', at, objection });
   }
 
   /** The account is known to be limited: the model is not asked before that is over. */
@@ -190,8 +193,7 @@ class Runner {
 
   async check(): Promise<void> {
     const { tools, rules } = this.#ports;
-    const { state } = this.#turn;
-    const { claimed } = this.#turn;
+    const { state, claimed } = this.#turn;
     const principal = this.#principal();
     const context = { state, facts: this.#facts(), principal, rules, tools, claimed };
     const verdicts: CallVerdict[] = [];

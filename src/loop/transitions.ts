@@ -65,8 +65,9 @@ export const TRANSITIONS = {
     turn_resumed: ['requesting_model'],
   },
   ended: {
-    // An end that was decided and not committed gives way to a stop.
+    // An end that was decided and not committed gives way to a stop, and to an objection to what it says.
     stop_requested: ['ended'],
+    finish_judged: ['requesting_model', 'ended'],
     turn_ended: ['ended'],
   },
 } as const satisfies Record<LoopPhase, Row>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TurnEvent } from '../../src/contracts/index.ts';
-import { after, at, finish, requested, responded, started } from '../support/turn-events.ts';
+import { after, at, finish, over, requested, responded, started } from '../support/turn-events.ts';
 
 const asked = [started(), requested()];
 
@@ -57,5 +57,22 @@ describe('[S2-43] a finish candidate that was judged', () => {
 
   test('is the last thing of the turn: nothing else can be judged', () => {
     expect(() => after(...asked, judged())).toThrow(/finish_judged/);
+    expect(() => after(...candidate, judged(), judged({ objection: 'late' }))).toThrow(
+      /finish_judged/,
+    );
+  });
+
+  test('a question that ended the turn gives way to an objection, as long as its end is not on record', () => {
+    const question = responded({ kind: 'ask_customer', text: 'It is cancelled. Anything else?' });
+    const objection = judged({ objection: 'it is not' });
+
+    expect(after(...asked, question).ending?.reason).toBe('asked_customer');
+    expect(after(...asked, question, objection)).toMatchObject({
+      ...{ phase: 'requesting_model', rejectedFinishes: 1 },
+      rounds: [{ objection: 'it is not' }],
+    });
+    expect(after(...asked, question, objection)).not.toHaveProperty('ending');
+    expect(() => after(...asked, question, judged())).toThrow(/finish_judged/);
+    expect(() => after(...asked, question, over, objection)).toThrow(/finish_judged/);
   });
 });

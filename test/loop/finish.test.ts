@@ -13,7 +13,7 @@ import type { Skill } from '../../src/skills/index.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { Shop, shopTools } from '../support/shop.ts';
 import { answered, observed } from './contract.ts';
-import { play } from './play.ts';
+import { play, type PlayOptions } from './play.ts';
 
 type Candidate = { reply?: string; claims?: Claim[]; as?: Finish['as'] };
 
@@ -241,6 +241,57 @@ describe('a finish in a turn', () => {
     ]);
     expect(views[2]?.openQuestions).toEqual(['refund: nothing was refunded']);
     expect(said('reply')).toEqual([]);
+  });
+
+  describe.each([
+    ['a question', { kind: 'ask_customer', text: 'Order 1 is cancelled. Anything else?' }],
+    ['a refusal', { kind: 'refuse', reply: 'Order 1 is cancelled, so I cannot help.' }],
+  ] satisfies [string, ProposalInput][])('[S2-14] [S2-43] [S4-54] what %s says', (_what, said1) => {
+    const judge: PlayOptions['judge'] = ({ reply, as, facts, calls, claims }) =>
+      /is cancelled/.test(reply) && claims.length === 0
+        ? `order 1 is not cancelled (${as}, ${Object.keys(facts).join()}, ${calls.length})`
+        : undefined;
+
+    test('goes back like a reply that is not true, and never goes out', async () => {
+      const { turn, views, said } = await play({
+        judge,
+        policy: (view) =>
+          view.rounds.length === 0
+            ? {
+                kind: 'tool_calls',
+                calls: [{ id: 'c1', tool: 'get_order', arguments: { orderId: '1' } }],
+              }
+            : said1,
+      });
+
+      const as = said1.kind === 'refuse' ? 'declined' : 'asked_customer';
+      expect(turn).toMatchObject({ outcome: 'escalated', reason: 'finish_rejected' });
+      expect(views.at(-1)?.openQuestions).toEqual([`order 1 is not cancelled (${as}, order:1, 1)`]);
+      expect(views).toHaveLength(4);
+      expect(said('reply')).toEqual([]);
+    });
+
+    test('goes out where the agent has nothing against it, whatever the skill still wants', async () => {
+      const { turn, said } = await play({
+        skills: [refund1],
+        judge: () => undefined,
+        policy: (view) => (view.rounds.length === 0 ? load : said1),
+      });
+
+      expect(turn.outcome).toBe('completed');
+      expect(said('reply')).toHaveLength(1);
+    });
+
+    test('may be put right in the next round', async () => {
+      const { turn, said } = await play({
+        judge,
+        policy: (view) =>
+          view.rounds.length === 0 ? said1 : { kind: 'ask_customer', text: 'Shall I cancel it?' },
+      });
+
+      expect(turn.reason).toBe('asked_customer');
+      expect(said('reply')).toEqual(['Shall I cancel it?']);
+    });
   });
 
   test('[S0-29] the version of the procedure that was followed is on record; its limits hold from then on', async () => {

@@ -46,6 +46,8 @@ const waitingFirst = [...writtenFirst, reread('pending'), parked('verification')
 const waitingForPerson = [...asked, calls('put'), checked(asks()), parked('approval'), resumed];
 const backingOff = [...asked, failed('rate_limited')];
 
+const lastRound = [started({ rounds: 1 }), requested()];
+
 type Example = { before: TurnEvent[]; event: TurnEvent };
 
 /** For every cell of the table and every phase it allows: how a turn gets there. */
@@ -214,6 +216,14 @@ const EXAMPLES: Record<string, Example> = {
   'ended / stop_requested / ended': {
     before: [...asked, failed('refusal')],
     event: stop('cancelled'),
+  },
+  'ended / finish_judged / requesting_model': {
+    before: [...asked, responded({ kind: 'ask_customer', text: 'It is cancelled, is it?' })],
+    event: judged('it is not'),
+  },
+  'ended / finish_judged / ended': {
+    before: [...lastRound, responded({ kind: 'refuse', reply: 'It is cancelled.' })],
+    event: judged('it is not'),
   },
   'ended / turn_ended / ended': { before: [...asked, failed('refusal')], event: over },
 };
