@@ -1,4 +1,4 @@
-import type { ProposalInput, StopReason } from '../../src/contracts/index.ts';
+import { DEFAULT_LIMITS, type ProposalInput, type StopReason } from '../../src/contracts/index.ts';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { citationsOf } from '../../src/retrieval/index.ts';
@@ -7,7 +7,7 @@ import { Shop, shopTools } from './shop.ts';
 
 type Rig = Awaited<ReturnType<typeof startRig>>;
 
-type Scene = {
+export type Scene = {
   answer(view: View): ScriptedAnswer;
   /** What makes its world different; a scene with one gets an agent and a shop of its own. */
   agent?: Partial<RigOptions>;
@@ -57,8 +57,9 @@ function neverAnswer(): Promise<never> {
   deaf.resolve();
   return new Promise(() => {});
 }
-/** The clock of the turn nobody gets through. */
+/** The clocks of the turn nobody gets through, and of the one whose model is slow. */
 const stuck = { offsetMs: 0 };
+const late = { offsetMs: 0 };
 
 /**
  * One way to each stop reason that has a producer. The customer writes the name of the reason; the model acts so that
@@ -104,8 +105,12 @@ export const SCENES: Partial<Record<StopReason, Scene>> = {
   token_budget: { answer: () => say('Done.'), agent: { limits: { tokens: 1 } } },
   cost_budget: { answer: () => say('Done.'), agent: { limits: { costMicros: 1 } } },
   deadline: {
-    answer: () => call('get_order', { orderId: '1' }),
-    agent: { limits: { deadlineMs: 1 } },
+    answer: () => {
+      // Its time is over when the model has answered.
+      late.offsetMs += DEFAULT_LIMITS.deadlineMs;
+      return call('get_order', { orderId: '1' });
+    },
+    agent: { store: { clockOffsetMs: () => late.offsetMs } },
   },
   max_replies: { answer: () => say('Done.'), agent: { caps: { conversation: { replies: 0 } } } },
   silence: { answer: () => fails('silence'), agent: { limits: { modelFailures: 1 } } },
