@@ -6,6 +6,8 @@ export type TitledTest = { file: string; ids: readonly string[]; title: string }
 
 const ROOT = new URL('../', import.meta.url).pathname;
 const TITLE = /(['"`])(?<ids>(?:\[(?:S\d-\d{2}|P\d{1,2})\] ?)+)(?<title>(?:(?!\1)[^\n])*)\1/g;
+/** Tests, and the cases that every provider is tested with. */
+const TITLED = ['test/**/*.test.ts', 'test/models/provider-contract.ts'];
 /** Tests named for each requirement; the rest is counted. */
 const SHOWN = 3;
 /** Longest part of a title that is shown. */
@@ -13,7 +15,7 @@ const LENGTH = 90;
 
 /** Every title in the tests that carries an id, in the order of files and lines. */
 export function titledTests(): TitledTest[] {
-  return globSync('test/**/*.test.ts', { cwd: ROOT })
+  return globSync(TITLED, { cwd: ROOT })
     .toSorted()
     .flatMap((file) =>
       [...readFileSync(ROOT + file, 'utf8').matchAll(TITLE)].map(({ groups }) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ProposalInput, TurnEventType } from '../../src/contracts/index.ts';
-import type { JudgeQuestion, View } from '../../src/loop/index.ts';
+import type { ModelFailureKind, ProposalInput, TurnEventType } from '../../src/contracts/index.ts';
+import type { HistoryEntry, JudgeQuestion, View } from '../../src/loop/index.ts';
 import { scriptedJudge, scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { startRig, ticket, type RigOptions } from '../support/rig.ts';
@@ -11,6 +11,8 @@ const calls = (...list: [tool: string, args: object][]): ProposalInput => ({
   kind: 'tool_calls',
   calls: list.map(([tool, args], index) => ({ id: `c${index}`, tool, arguments: args })),
 });
+
+const failing = (kind: ModelFailureKind): ScriptedAnswer => ({ kind: 'fails', failure: { kind } });
 
 /** One message through the whole pipeline; the views the model saw, the shop, the record. */
 async function answer(
@@ -35,6 +37,12 @@ async function answer(
   const [turn] = await rig.records.turnsOf('test/c1');
   if (turn === undefined) throw new Error('no turn');
   return { rig, views, shop, turn };
+}
+
+/** What is kept of the conversation, word for word. */
+async function historyOf({ redis, store }: Awaited<ReturnType<typeof startRig>>) {
+  const entries = await redis.lrange(`${store.tagOf('test/c1')}:hist:test/c1`, 0, -1);
+  return entries.map((json) => JSON.parse(json) as HistoryEntry);
 }
 
 describe('the order of things', () => {
@@ -174,13 +182,14 @@ describe('what the model sees', () => {
 
   test('[S3-27] a model call that failed and is made again shows the customer once', async () => {
     let tries = 0;
-    const { views } = await answer(() => {
+    const { views, rig } = await answer(() => {
       tries += 1;
       return tries === 1 ? { kind: 'fails', failure: { kind: 'unavailable' } } : reply('Here.');
     });
 
     expect(views.map(({ messages }) => messages.length)).toEqual([1, 1]);
-    expect(views[1]?.rounds).toEqual([]);
+    expect(views[1]).toMatchObject({ history: [], rounds: [] });
+    expect(await historyOf(rig)).toMatchObject([{ kind: 'turn', customer: ['Please cancel.'] }]);
   });
 
   test('[S0-08] an agent without skills and documents is offered no tool to load them', async () => {
@@ -361,30 +370,49 @@ describe('[S3-25] [P10] what the conversation remembers', () => {
     const count = rig.target.sent.length;
     await rig.accept(ticket({ text: 'And now?' }));
     await rig.target.when(() => rig.target.sent.length > count);
-    return { turn, view: views[before] };
+    return { turn, view: views[before], rig };
   }
 
-  test('[S3-26] a tool call cut off at max_tokens does not enter it', async () => {
-    const { view } = await second((seen) =>
-      seen.history.length === 0
-        ? { kind: 'fails', failure: { kind: 'max_tokens' } }
-        : reply('Hello.'),
+  test('is left exactly as it was by a turn that fails, but for one line about that', async () => {
+    const { rig } = await answer((seen) =>
+      seen.messages[0]?.text === 'Nonsense.' ? failing('refusal') : cancelThenRefund(seen),
     );
+    const before = await historyOf(rig);
 
-    expect(view?.history).toMatchObject([{ kind: 'line' }]);
+    await rig.accept(ticket({ text: 'Nonsense.' }));
+    await rig.target.arrived('note', 1);
+
+    const after = await historyOf(rig);
+    expect(before).toMatchObject([{ kind: 'turn', rounds: [{}, {}, {}, {}] }]);
+    expect(after.slice(0, -1)).toEqual(before);
+    expect(after.at(-1)).toMatchObject({
+      kind: 'line',
+      line: 'Earlier message "Nonsense.": failed (model_refusal); no effects.',
+    });
   });
 
-  test('[S3-28] neither does a refusal or an empty reply', async () => {
-    const { view, turn } = await second((seen) =>
-      seen.history.length === 0 ? reply('  ') : reply('Hello.'),
+  test.each<[string, ScriptedAnswer, string]>([
+    ['a refusal', failing('refusal'), 'model_refusal'],
+    ['an empty reply', reply('  '), 'empty_reply'],
+    ['an answer that holds nothing', failing('empty_reply'), 'empty_reply'],
+    ['a reply that was cut', failing('max_tokens'), 'max_tokens'],
+  ])('[S3-28] never holds %s as a reply, and the customer never gets it', async (_, first, why) => {
+    const { view, turn, rig } = await second((seen) =>
+      seen.history.length === 0 ? first : reply('Hello.'),
     );
 
-    expect(turn.reason).toBe('empty_reply');
-    expect(view?.history).toMatchObject([{ kind: 'line' }]);
+    expect(turn.reason).toBe(why);
+    expect(view?.history).toEqual([
+      {
+        ...{ kind: 'line', turnId: turn.turnId },
+        line: `Earlier message "Please cancel.": failed (${why}); no effects.`,
+      },
+    ]);
+    expect(rig.target.of('reply')).toEqual(['Hello.']);
   });
 
   test('[S3-31] [S2-35] effects of a turn that failed stay in sight: in the next view and in the note for people', async () => {
-    const { view, turn } = await second((seen) => {
+    const { view, turn, rig } = await second((seen) => {
       if (seen.history.length > 0) return reply('Hello.');
       const step = cancelThenRefund(seen);
       return step.kind === 'tool_calls' && step.calls[0]?.tool === 'issue_refund'
@@ -396,6 +424,8 @@ describe('[S3-25] [P10] what the conversation remembers', () => {
     expect(view?.history).toMatchObject([
       { kind: 'line', line: expect.stringContaining('cancel_order order:1 verified') },
     ]);
+    expect(rig.target.of('note')[0]).toContain('Done: cancel_order order:1 verified.');
+    expect(await rig.records.ledger('test/c1')).toMatchObject([{ status: 'verified' }]);
   });
 
   test('[S0-34] facts of an earlier turn are known without being read off the chat', async () => {

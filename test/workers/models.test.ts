@@ -74,6 +74,37 @@ describe.each(APIS)('a turn whose model speaks %s', (api) => {
   });
 });
 
+describe.each(APIS)('[S3-26] a call that %s cuts off at the length of the answer', (api) => {
+  test('is not run, is no part of what the conversation remembers, and the next request is not broken by it', async () => {
+    const server = await endpoint(({ number }) =>
+      number === 0
+        ? {
+            ...{ do: 'answer', end: 'length', usage: { input: 100, output: 500 } },
+            calls: [{ id: 'cut', name: 'cancel_order', arguments: '{"orderId":"1"' }],
+          }
+        : hello,
+    );
+    const { write, ended, shop, operator, target, redis, store } = await openModelShop(
+      modelAt(server, api),
+    );
+
+    await write('c1');
+    const { reason } = await ended('c1');
+    const tag = store.tagOf('test/c1');
+    const [entry = '{}', ...others] = await redis.lrange(`${tag}:hist:test/c1`, 0, -1);
+    await operator.release('test/c1', { by: 'ana', reason: 'on with it' });
+    await write('c1', 'And now?');
+    await target.arrived('reply', 1);
+
+    expect([reason, shop.calls, others]).toEqual(['max_tokens', [], []]);
+    expect(JSON.parse(entry)).toMatchObject({
+      kind: 'line',
+      line: expect.stringContaining('failed (max_tokens); no effects.'),
+    });
+    expect(JSON.stringify(server.requests[1]?.body)).not.toContain('"cut"');
+  });
+});
+
 describe('a model that does not answer', () => {
   test('[P8] after a stream that stalls the turn waits without a slot, and a second one ends it timed_out/silence', async () => {
     const server = await endpoint(() => ({ do: 'stall' }));

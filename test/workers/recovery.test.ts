@@ -1,3 +1,4 @@
+import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { ProposalInput, SendResult } from '../../src/contracts/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
@@ -198,8 +199,13 @@ test('a child that nobody waits for any more is taken off its parent by the reco
 });
 
 describe('a turn nobody gets through', () => {
-  test('[P3] [P8] is kept back, tried again and at last given up as failed/internal, while others go on', async () => {
+  test('[S3-19] [P3] [P8] is kept back, tried again and at last given up as failed/internal, while others go on and the log says why', async () => {
     const clock = { offsetMs: 0 };
+    const logged: Record<string, unknown>[] = [];
+    const logger = pino(
+      { level: 'error' },
+      { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+    );
     let tries = 0;
     const rig = await startRig({
       model: scriptedModel((view) => {
@@ -208,7 +214,7 @@ describe('a turn nobody gets through', () => {
         throw new Error('boom');
       }),
       store: { clockOffsetMs: () => clock.offsetMs },
-      host: { concurrency: 1 },
+      host: { concurrency: 1, logger },
       limits: { deadlineMs: 1_000_000_000 },
     });
     await rig.startHost();
@@ -224,10 +230,10 @@ describe('a turn nobody gets through', () => {
     }
 
     expect(tries).toBe(10);
-    expect((await rig.records.turnsOf('test/c1'))[0]).toMatchObject({
-      outcome: 'failed',
-      reason: 'internal',
-    });
+    const [turn] = await rig.records.turnsOf('test/c1');
+    expect(turn).toMatchObject({ outcome: 'failed', reason: 'internal' });
+    const told = { turnId: turn?.turnId, msg: 'turn stuck', err: { message: 'boom' } };
+    expect(logged).toMatchObject(Array.from({ length: tries }, () => told));
   });
 });
 

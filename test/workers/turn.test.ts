@@ -51,18 +51,21 @@ describe('a message becomes one turn', () => {
     await firstIsRunning;
     await rig.accept(ticket({ text: 'two' }));
     await rig.accept(ticket({ text: 'three' }));
+    // Both workers have slots, and take what came after those.
+    await rig.accept(ticket({ conversationId: 'c2', text: 'other' }));
+    await rig.target.arrived('reply', 1);
+    const meanwhile = seen.splice(0);
     release();
-    await rig.target.arrived('reply', 3);
+    await rig.target.arrived('reply', 4);
 
-    expect(seen).toEqual([
-      'start one',
-      'end one',
-      'start two',
-      'end two',
-      'start three',
-      'end three',
-    ]);
-    expect(rig.target.of('reply')).toEqual(['one', 'two', 'three']);
+    expect(meanwhile).toEqual(['start one', 'start other', 'end other']);
+    expect(seen).toEqual(['end one', 'start two', 'end two', 'start three', 'end three']);
+    expect(rig.target.of('reply', 'c1')).toEqual(['one', 'two', 'three']);
+    // Nobody else has had the turns: each was claimed once.
+    const epochs = (await rig.records.turnsOf('test/c1')).flatMap(({ events }) =>
+      events.filter(({ type }) => type === 'turn_resumed'),
+    );
+    expect(epochs).toEqual([]);
   });
 
   test('[P1] a message that arrives between the last commit and the end of its job is not left behind', async () => {
