@@ -9,7 +9,8 @@ const LONG = [
   'test/models/load/**/*.test.ts',
   'test/demo/demo.test.ts',
   'test/evals/compare.test.ts',
-  'test/cli/{acts,enqueue-size,mail,model-file,reprocess,sweep}.test.ts',
+  'test/cli/{acts,enqueue,enqueue-size,mail,model-file,reprocess,sweep,up}.test.ts',
+  'test/examples/technova-lost-answers.test.ts',
   'test/http/command-line.test.ts',
   'test/workers/{killed-waits,models-waiting}.test.ts',
   'test/retrieval/{kb,evaluation,interrupted,scan-speed}.test.ts',
@@ -20,9 +21,14 @@ const isLong = process.env['TESTS'] === 'long';
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const slow = ({ moduleId }: TestSpecification): number =>
-      ['crash.test', 'demo.test', 'enqueue.test', 'reprocess.test', 'up.test'].some((name) =>
-        moduleId.includes(`/${name}`),
-      )
+      [
+        'crash.test',
+        'alerts-live.test',
+        'demo.test',
+        'enqueue.test',
+        'reprocess.test',
+        'up.test',
+      ].some((name) => moduleId.includes(`/${name}`))
         ? 0
         : 1;
     return (await super.sort(files)).toSorted((a, b) => slow(a) - slow(b));
