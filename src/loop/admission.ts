@@ -2,7 +2,7 @@ import type { CallVerdict } from '../contracts/index.ts';
 import type { Passed } from './check.ts';
 import { canonicalJson, digest } from './identity.ts';
 import type { OpenTurn } from './open-turn.ts';
-import { principalOf, type CallContext, type Ports } from './ports.ts';
+import { principalOf, type ApprovalState, type Ports } from './ports.ts';
 import { hashOfCall, reservationOf } from './reservation.ts';
 import { formatMoney, limitIn } from './risk.ts';
 import type { CallState } from './state.ts';
@@ -16,7 +16,7 @@ export async function admit(
   passed: Passed,
   { claimed, state }: OpenTurn,
   { store, tools, rules, clock }: Ports,
-  context: CallContext,
+  stateForPerson: () => Promise<ApprovalState>,
 ): Promise<CallVerdict> {
   const { effect, origins, request, stake } = passed;
   const base = { callId: call.id, ...(request === undefined ? {} : { request }) };
@@ -44,7 +44,7 @@ export async function admit(
 
   const refusal = await store.peekEffect(claimed.claim, reservationOf(call, effect, tools));
   if (refusal !== undefined) return { kind: 'on_record', callId: call.id, effect, refusal };
-  const shown = await tools.approvalState(call, context);
+  const shown = await stateForPerson();
   if (!shown.ok) {
     const { code, message } = shown;
     return { kind: 'rejected', ...base, check: 'approval', code, message };

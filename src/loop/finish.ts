@@ -1,5 +1,5 @@
-import type { Claim, Facts, Observation } from '../contracts/index.ts';
-import type { AgentRules } from './ports.ts';
+import type { Claim, EventOf, Facts, Observation } from '../contracts/index.ts';
+import type { AgentRules, Citations, ClaimedTurn } from './ports.ts';
 import { allCalls, type TurnState } from './state.ts';
 import { isUnsettled } from './view.ts';
 
@@ -91,3 +91,25 @@ function agree(stated: string, seen: string): boolean {
   if (one === undefined || other === undefined) return false;
   return one === other || Math.round(one * 100) === other;
 }
+
+/** A finish candidate as its citations are looked up. */
+export function citedBy(state: TurnState, claimed: ClaimedTurn): Cited | undefined {
+  const proposal = state.rounds.at(-1)?.proposal;
+  if (proposal?.kind !== 'finish_candidate') return undefined;
+  const { reply, as, claims } = proposal;
+  const channel = claimed.messages[0]?.channel;
+  const cited = { reply, as, claims, calls: allCalls(state) };
+  return channel === undefined ? cited : { ...cited, channel };
+}
+
+/** What follows from it: the reply as it goes out, or what the model is told, and what is left without the claims in question. */
+export function judgementOf(
+  { reply }: Cited,
+  looked: Awaited<ReturnType<Citations['check']>>,
+): Pick<EventOf<'finish_judged'>, 'objection' | 'uncited' | 'reply'> {
+  if ('reply' in looked) return looked.reply === reply ? {} : { reply: looked.reply };
+  const left = looked.without === undefined ? {} : { reply: looked.without };
+  return { objection: looked.objection, uncited: true, ...left };
+}
+
+type Cited = Parameters<Citations['check']>[0];

@@ -249,11 +249,13 @@ export interface Toolbox {
   call(call: CallState, context: CallContext): Promise<CallResult>;
   verify(call: CallState, context: CallContext): Promise<VerificationRead>;
   /** What a person who must approve the call is shown of the world. */
-  approvalState(
-    call: CallState,
-    context: CallContext,
-  ): Promise<{ ok: true; state: unknown } | { ok: false; code: string; message: string }>;
+  approvalState(call: CallState, context: CallContext): Promise<ApprovalState>;
 }
+
+/** What an approver is shown of the world. `failed`: why it could not be read. */
+export type ApprovalState =
+  | { ok: true; state: unknown; failed?: never }
+  | ({ ok: false; code: string; message: string } & Pick<VerificationRead, 'failed'>);
 
 /** What the executor needs beside the call; it makes the abort signal itself. */
 export type CallContext = Omit<ToolContext, 'signal' | 'heartbeat'> &
@@ -312,11 +314,15 @@ export type Finish = {
 export interface Citations {
   /**
    * `reply`: with its citations rendered for the channel. `objection`: a claim that does not stand, worded for the model, and
-   * what is left of the reply without such claims, if anything is.
+   * what is left of the reply without such claims, if anything is. `failed`: it could not be looked up within the limits.
    */
   check(
     finish: Pick<Finish, 'reply' | 'as' | 'claims' | 'calls'> & { channel?: string },
-  ): Promise<{ reply: string } | { objection: string; without?: string }>;
+    limits: CallLimits,
+  ): Promise<
+    | { reply: string; failed?: never }
+    | ({ objection: string; without?: string } & Pick<VerificationRead, 'failed'>)
+  >;
 }
 
 export type Ports = {

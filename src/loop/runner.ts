@@ -15,7 +15,7 @@ import { answered, limitOf } from './asking.ts';
 import { checkCall } from './check.ts';
 import { callsToCheck } from './conflicts.ts';
 import { establishedFacts, newFacts } from './facts.ts';
-import { judgeFinish, judgeText } from './finish.ts';
+import { citedBy, judgeFinish, judgementOf, judgeText } from './finish.ts';
 import { OpenTurn } from './open-turn.ts';
 import { openTurn } from './opening.ts';
 import { howAsked, howCalled, howRead, leftOpen, nameOf, UnderWay } from './under-way.ts';
@@ -24,6 +24,7 @@ import {
   HISTORY_SHOWN,
   principalOf,
   timeoutOf,
+  type ApprovalState,
   type CallContext,
   type CallLimits,
   type ClaimedTurn,
@@ -31,7 +32,7 @@ import {
   type Reservation,
   type Signal,
 } from './ports.ts';
-import { allCalls, currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
+import { currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
 import { deliveriesAtEnd, historyEntry, holdingDelivery, repetitionAt } from './voice.ts';
 import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
@@ -173,22 +174,16 @@ class Runner {
     const objection = judgeFinish(state, this.#facts(), rules);
     const judged = { type: 'finish_judged', at: this.#now() } as const;
     if (objection !== undefined) return this.#turn.apply({ ...judged, objection });
-    const proposal = state.rounds.at(-1)?.proposal;
-    if (citations === undefined || proposal?.kind !== 'finish_candidate') {
-      return this.#turn.apply(judged);
-    }
-    const { reply, as, claims } = proposal;
-    const channel = claimed.messages[0]?.channel;
-    const looked = await citations.check({
-      ...{ reply, as, claims, calls: allCalls(state) },
-      ...(channel === undefined ? {} : { channel }),
-    });
-    if ('reply' in looked) {
-      const rendered = looked.reply === reply ? {} : { reply: looked.reply };
-      return this.#turn.apply({ ...judged, ...rendered });
-    }
-    const left = looked.without === undefined ? {} : { reply: looked.without };
-    this.#turn.apply({ ...judged, objection: looked.objection, uncited: true, ...left });
+    const cited = citedBy(state, claimed);
+    if (citations === undefined || cited === undefined) return this.#turn.apply(judged);
+    if (this.#outOfTime()) return;
+    const timeoutMs = Math.min(state.limits.modelTimeoutMs, deadlineOf(state) - this.#now());
+    const looked = await this.#underWay.run(
+      ['citations'],
+      () => citations.check(cited, this.#limits(timeoutMs)),
+      howRead,
+    );
+    this.#turn.apply({ ...judged, ...judgementOf(cited, looked) });
   }
 
   async check(): Promise<void> {
@@ -201,11 +196,20 @@ class Runner {
       const checked = checkCall(call, { inRound, inBatch }, context);
       verdicts.push(
         checked.kind === 'passed'
-          ? await admit(call, checked, this.#turn, this.#ports, this.#context(call))
+          ? await admit(call, checked, this.#turn, this.#ports, () => this.#stateFor(call))
           : checked,
       );
     }
     this.#turn.apply({ type: 'calls_checked', at: this.#now(), verdicts });
+  }
+
+  /** What a person who must agree to a call is shown of the world. */
+  async #stateFor(call: CallState): Promise<ApprovalState> {
+    return this.#underWay.run(
+      [`state for ${nameOf(call)}`],
+      () => this.#ports.tools.approvalState(call, this.#context(call)),
+      howRead,
+    );
   }
 
   /** Runs what passed: reads side by side, a write alone and only with its row in the ledger. */

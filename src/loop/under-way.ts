@@ -63,8 +63,8 @@ export function howCalled(results: readonly CallResult[]): How {
   return cut.length > 0 ? 'stopped' : 'completed';
 }
 
-/** How a re-read came to its end. */
-export function howRead({ failed }: VerificationRead): How {
+/** How a re-read, or another look at the world, came to its end. */
+export function howRead({ failed }: { failed?: VerificationRead['failed'] }): How {
   if (failed?.code !== 'stopped') return 'completed';
   return failed.abandoned === true ? 'abandoned' : 'stopped';
 }

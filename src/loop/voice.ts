@@ -67,8 +67,7 @@ function handoverNote(claimed: ClaimedTurn, state: TurnState, ending: Ending): s
   const calls = allCalls(state);
   const unknown = calls.filter(({ effect }) => isUnsettled(effect?.status));
   const undone = calls.filter(
-    ({ effect, step }) =>
-      effect !== undefined && (effect.status === 'planned' || step === 'proposed'),
+    ({ effect, step }) => effect?.status === 'planned' || step === 'proposed',
   );
   const { rounds, identical } = progressOf(state);
   const model = state.rounds.at(-1)?.proposal;
@@ -128,9 +127,11 @@ function effectLines(calls: readonly CallState[]): string[] {
     .map(describe);
 }
 
-/** One line whatever the resource is called: its name may hold what a model or a customer wrote. */
+/** One line whatever tool and resource are called: their names may hold what a model or a customer wrote. */
 function describe({ tool, effect }: CallState): string {
-  return `${tool} ${shorten(effect?.resource ?? '', 200)} ${effect?.status ?? 'not run'}`;
+  const done =
+    effect === undefined ? 'not run' : `${shorten(effect.resource, 200)} ${effect.status}`;
+  return `${shorten(tool, 100)} ${done}`;
 }
 
 /** What the end of a turn says about its lack of progress, if that is why it ended. */

@@ -1,4 +1,5 @@
 import type { Claim } from '../contracts/index.ts';
+import { within } from '../calls/index.ts';
 import type { CallState, Citations } from '../loop/index.ts';
 import { checkClaims, citationOf, citedDocuments, isCitation, parseCitation } from './cite.ts';
 import { judgeClaims } from './cite-judge.ts';
@@ -7,50 +8,67 @@ import type { Knowledge } from './knowledge.ts';
 import { renderCitations, withoutClaims } from './render-citations.ts';
 import { knowledgeAnswerSchema, SEARCH_TOOL } from './search-tool.ts';
 
+type Documents = { knowledge: Pick<Knowledge, 'documents'> };
+
 /**
  * Looks up what a reply cites: every range must stand in the document as it is now, in a passage the model was shown in this
  * turn, and support its claim by its words, or by the judge where there is one.
  */
-export function citationsOf(
-  knowledge: Pick<Knowledge, 'documents'>,
-  judge?: SupportJudge,
-): Citations {
+export function citationsOf(knowledge: Documents['knowledge'], judge?: SupportJudge): Citations {
   return {
-    async check({ reply, as, claims: stated, calls, channel }) {
-      const { searches, shown, observed } = seenIn(calls);
-      // A search is no evidence: its passages are.
-      const claims = stated.map(({ text, evidence }): Claim => {
-        return { text, evidence: evidence.filter((one) => !searches.has(one)) };
-      });
-      if (as === 'replied' && claims.length === 0 && shown.size > 0) return { objection: NO_CLAIM };
-      const documents = await knowledge.documents(citedDocuments(claims));
-      let checked = checkClaims(claims, documents, observed);
-      if (judge !== undefined) checked = await judgeClaims(checked, claims, judge);
-      const unseen = claims.findIndex(({ evidence }) =>
-        evidence.some((one) => isCitation(one) && !wasShown(one, shown)),
+    async check(finish, limits) {
+      // A judge watches the silence of its own calls.
+      const ended = await within({ ...limits, silenceMs: limits.timeoutMs }, ({ signal }) =>
+        lookUp(finish, { knowledge, signal, ...(judge === undefined ? {} : { judge }) }),
       );
-      const refused = new Set(checked.objections.map(({ claim }) => claim));
-      if (unseen !== -1) refused.add(unseen);
-      const located = checked.located.filter(({ claim }) => !refused.has(claim));
-      if (refused.size === 0) return { reply: renderCitations(reply, claims, located, channel) };
-      const [first] = checked.objections;
-      const objection =
-        first?.message ??
-        `"${claims[unseen]?.text ?? ''}" cites a passage that was not shown in this turn`;
-      const without = withoutClaims(
-        reply,
-        claims.filter((_claim, index) => refused.has(index)),
-      );
-      if (without === undefined) return { objection };
-      // A claim that shared its sentence with a refused one is gone with it.
-      const isLeft = ({ text }: Claim): boolean => !reply.includes(text) || without.includes(text);
-      const left = claims.filter((claim, index) => !refused.has(index) && isLeft(claim));
-      if (left.length === 0) return { objection };
-      const cited = located.filter(({ claim }) => claims[claim] && left.includes(claims[claim]));
-      return { objection, without: renderCitations(without, claims, cited, channel) };
+      if (ended.kind === 'threw') throw ended.error;
+      if (ended.kind === 'answered') return ended.value;
+      const { by, abandoned } = ended;
+      const code = by === 'stop' ? 'stopped' : 'timed_out';
+      return { objection: NOT_IN_TIME, failed: { code, ...(abandoned ? { abandoned } : {}) } };
     },
   };
 }
+
+async function lookUp(
+  { reply, as, claims: stated, calls, channel }: Parameters<Citations['check']>[0],
+  { knowledge, judge, signal }: Documents & { judge?: SupportJudge; signal: AbortSignal },
+): ReturnType<Citations['check']> {
+  const { searches, shown, observed } = seenIn(calls);
+  // A search is no evidence: its passages are.
+  const claims = stated.map(({ text, evidence }): Claim => {
+    return { text, evidence: evidence.filter((one) => !searches.has(one)) };
+  });
+  if (as === 'replied' && claims.length === 0 && shown.size > 0) return { objection: NO_CLAIM };
+  const documents = await knowledge.documents(citedDocuments(claims));
+  let checked = checkClaims(claims, documents, observed);
+  if (judge !== undefined) checked = await judgeClaims(checked, claims, judge, signal);
+  const unseen = claims.findIndex(({ evidence }) =>
+    evidence.some((one) => isCitation(one) && !wasShown(one, shown)),
+  );
+  const refused = new Set(checked.objections.map(({ claim }) => claim));
+  if (unseen !== -1) refused.add(unseen);
+  const located = checked.located.filter(({ claim }) => !refused.has(claim));
+  if (refused.size === 0) return { reply: renderCitations(reply, claims, located, channel) };
+  const [first] = checked.objections;
+  const objection =
+    first?.message ??
+    `"${claims[unseen]?.text ?? ''}" cites a passage that was not shown in this turn`;
+  const without = withoutClaims(
+    reply,
+    claims.filter((_claim, index) => refused.has(index)),
+  );
+  if (without === undefined) return { objection };
+  // A claim that shared its sentence with a refused one is gone with it.
+  const isLeft = ({ text }: Claim): boolean => !reply.includes(text) || without.includes(text);
+  const left = claims.filter((claim, index) => !refused.has(index) && isLeft(claim));
+  if (left.length === 0) return { objection };
+  const cited = located.filter(({ claim }) => claims[claim] && left.includes(claims[claim]));
+  return { objection, without: renderCitations(without, claims, cited, channel) };
+}
+
+const NOT_IN_TIME =
+  'nobody could look up in time what the reply cites: leave the claims out, or finish as no_answer';
 
 const NO_CLAIM =
   'passages were found and the reply claims nothing: name each statement with its passage, or finish as no_answer';

@@ -13,8 +13,11 @@ export async function judgeClaims(
   for (const [claim, { text }] of claims.entries()) {
     const quotes = checked.located.filter((range) => range.claim === claim);
     if (quotes.length === 0) continue;
+    // Told to end, it says that it did and judges nothing more.
+    signal?.throwIfAborted();
     const quote = quotes.map((range) => range.quote).join('\n');
     const says = await judge.supports(text, quote, signal).catch(() => 'unknown');
+    if (says === 'unknown') signal?.throwIfAborted();
     if (says === true) continue;
     const message =
       says === 'unknown'

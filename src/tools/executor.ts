@@ -9,6 +9,7 @@ import {
 import { within, type CallEnd } from '../calls/index.ts';
 import { canonicalJson, measureOf } from '../loop/index.ts';
 import type {
+  ApprovalState,
   CallContext,
   CallState,
   Clock,
@@ -135,10 +136,7 @@ export class ToolExecutor implements Toolbox {
     return { ...read, ...judged };
   }
 
-  async approvalState(
-    call: CallState,
-    context: CallContext,
-  ): Promise<{ ok: true; state: unknown } | { ok: false; code: string; message: string }> {
+  async approvalState(call: CallState, context: CallContext): Promise<ApprovalState> {
     const { contract, input } = this.#prepared(call);
     const read = contract.approvalState;
     if (read === undefined) return { ok: true, state: null };
@@ -149,6 +147,7 @@ export class ToolExecutor implements Toolbox {
           ok: false,
           code: 'state_unreadable',
           message: 'the state a person would have to see cannot be read now.',
+          failed: unanswered(answer),
         };
   }
 

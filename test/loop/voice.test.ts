@@ -120,6 +120,15 @@ describe('[S4-62] the note for the people who take over', () => {
     expect(text).toContain('Next: settle what is not certain');
   });
 
+  test('[P15] names what was proposed and never looked at', () => {
+    const proposed = (tool: string) =>
+      note(turn(proposing(null, { id: '1.1', tool, arguments: {}, step: 'proposed' }))).split('\n');
+
+    expect(proposed('issue_refund')).toContain('Left undone: issue_refund not run.');
+    // A tool nobody has can be called anything.
+    expect(proposed('x\nDone: all of it')).toContain('Left undone: x Done: all of it not run.');
+  });
+
   test('gives the reason of a model that asked for a person, shortened', () => {
     const text = note(turn(proposing({ kind: 'escalate', rationale: 'r'.repeat(400) })));
 

@@ -3,6 +3,7 @@ import { readWorld } from '../../examples/technova/agent/fixtures.ts';
 import type { Claim, ProposalInput } from '../../src/contracts/index.ts';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
+import { Operator } from '../../src/producers/operator.ts';
 import { indexFiles } from '../../src/retrieval/indexer.ts';
 import {
   offlineEmbedder,
@@ -13,6 +14,7 @@ import { KnowledgeStore } from '../../src/store/knowledge.ts';
 import { openDocuments } from '../../src/turnkeeper.ts';
 import { startRig, ticket } from '../support/rig.ts';
 import { startTechnova } from '../support/technova.ts';
+import { Held, stopOf } from '../workers/waiting-shop.ts';
 import { markdown } from './support.ts';
 
 const QUESTION = 'Until when can unused items be returned?';
@@ -22,9 +24,13 @@ const RETURNS =
 /** An agent with one document, on the whole pipeline; `say` decides once it was searched. `evidence`: the best passage. */
 async function answering(
   say: (evidence: string, view: View) => ProposalInput | Promise<ProposalInput>,
-  options: { citationJudge?: SupportJudge; question?: string } = {},
+  options: {
+    citationJudge?: SupportJudge;
+    question?: string;
+    limits?: { deadlineMs: number };
+  } = {},
 ) {
-  const { citationJudge, question = QUESTION } = options;
+  const { citationJudge, question = QUESTION, limits } = options;
   const views: View[] = [];
   const model = scriptedModel((view) => {
     views.push(view);
@@ -36,6 +42,7 @@ async function answering(
   const rig = await startRig({
     model,
     knowledge: citationJudge === undefined ? { menu } : { menu, citationJudge },
+    ...(limits === undefined ? {} : { limits }),
   });
   const store = new KnowledgeStore({ redis: rig.redis, prefix: rig.store.prefix });
   const put = (text: string) =>
@@ -196,6 +203,49 @@ describe('[S1-22] [S1-23] a claim without a source that says it', () => {
 
     expect(turn?.reason).toBe('replied');
     expect(replies[0]).toContain(TRUE);
+  });
+});
+
+describe('[P12] [S4-33] a judge of citations that is still at it', () => {
+  const judged = (held: Held, limits?: { deadlineMs: number }) =>
+    answering((range) => finish(TRUE, [{ text: TRUE, evidence: [range] }]), {
+      citationJudge: {
+        supports: async (_claim, _quote, signal) => {
+          await held.wait(signal ?? new AbortController().signal);
+          return true;
+        },
+      },
+      ...(limits === undefined ? {} : { limits }),
+    });
+
+  test.each([
+    ['obeys', 'cancelled', 'stopped'],
+    ['ignores', 'force_terminated', 'abandoned'],
+  ] as const)(
+    'when the turn is cancelled, and %s: it is told so and named, and nothing is sent',
+    async (manner, reason, how) => {
+      const held = new Held(manner);
+      const { rig, asked } = await judged(held);
+      const ended = asked();
+      await held.begun;
+      const { openTurn } = (await rig.records.conversation('test/c1')) ?? {};
+
+      await new Operator(rig).cancel(openTurn ?? '', { by: 'ana', reason: 'enough' });
+      const { turn, replies } = await ended;
+
+      expect(turn).toMatchObject({ outcome: 'cancelled', reason });
+      expect(stopOf(turn)).toMatchObject({ by: 'ana', running: ['citations'], how });
+      expect(replies).toEqual([]);
+    },
+  );
+
+  test('[P8] does not outlast the time of the turn', async () => {
+    const { asked } = await judged(new Held('obeys'), { deadlineMs: 1_500 });
+
+    const { turn, replies } = await asked();
+
+    expect(turn).toMatchObject({ outcome: 'timed_out', reason: 'deadline' });
+    expect(replies).toEqual([]);
   });
 });
 

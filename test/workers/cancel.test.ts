@@ -172,6 +172,38 @@ test('[P12] a re-read that is under way when the stop comes is named, and the ef
   expect(await records.ledger('test/c1')).toMatchObject([{ status: 'applied' }]);
 });
 
+describe('[P12] [S4-33] a turn that is cancelled while what the model proposed is checked', () => {
+  test.each(MANNERS)(
+    '[S4-44] and the read for an approver %s: it is named, and nobody is asked any more',
+    async (manner) => {
+      const shop = new Shop();
+      const held = new Held(manner);
+      const { turn, stop, note, records, target, refunds } = await cancelled(held, {
+        shop,
+        approvalLimits: { EUR: 0 },
+        changed: {
+          issue_refund: {
+            timeoutMs: 60_000,
+            approvalState: async (_args, { signal }) => {
+              await held.wait(signal);
+              return { status: 'cancelled' };
+            },
+          },
+        },
+      });
+
+      const { reason, how, words } = ENDINGS[manner];
+      expect(turn).toMatchObject({ outcome: 'cancelled', reason, park: null });
+      expect(stop).toMatchObject({ ...ANA, running: ['state for issue_refund (3.1)'], how });
+      expect(note).toContain(`state for issue_refund (3.1) `);
+      expect(note).toContain(words);
+      expect([await records.pendingApprovals(), target.of('holding')]).toEqual([[], []]);
+      expect(refunds()).toEqual([]);
+      expect(await records.ledger('test/c1')).toMatchObject([{ status: 'verified' }]);
+    },
+  );
+});
+
 describe('[P12] [S4-33] a turn that is cancelled while it waits is woken and ends at once', () => {
   const nothing = { running: [], how: 'stopped' };
 
