@@ -1,6 +1,5 @@
 import type {
   CallVerdict,
-  Delivery,
   Ending,
   EventOf,
   Facts,
@@ -33,7 +32,7 @@ import {
   type Signal,
 } from './ports.ts';
 import { currentCalls, deadlineOf, type CallState, type TurnState } from './state.ts';
-import { deliveriesAtEnd, historyEntry, holdingDelivery, repetitionAt } from './voice.ts';
+import { deliveriesAtEnd, historyEntry, holdingDelivery, isNews, repetitionAt } from './voice.ts';
 import { assembleView } from './view.ts';
 import { approvalRequest, planPark, readPlan } from './waiting.ts';
 
@@ -391,9 +390,4 @@ class Runner {
     const { silenceMs } = this.#turn.state.limits;
     return { timeoutMs, silenceMs, ...(stop === undefined ? {} : { stop }) };
   }
-}
-
-/** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */
-function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {
-  return deliveries.length > 0 && unsettled <= deliveries.length;
 }

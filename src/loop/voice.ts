@@ -44,6 +44,11 @@ export function holdingDelivery(claimed: ClaimedTurn, rules: AgentRules): Delive
   return delivery(claimed, 'holding', rules.texts.holding);
 }
 
+/** Where earlier deliveries are still on their way, their worker will find the new ones by itself. */
+export function isNews(deliveries: readonly Delivery[], unsettled: number): boolean {
+  return deliveries.length > 0 && unsettled <= deliveries.length;
+}
+
 function delivery(claimed: ClaimedTurn, kind: Delivery['kind'], text: string): Delivery {
   const { turnId } = claimed.claim;
   return { id: digest('delivery', turnId, kind), kind, text, turnId };
