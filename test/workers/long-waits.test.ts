@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { View } from '../../src/loop/index.ts';
 import type { ScriptedAnswer } from '../../src/models/index.ts';
 import { Shop } from '../support/shop.ts';
-import { APPROVAL, writeOlderTurn } from './older-record.ts';
+import { APPROVAL, writeOlderTurn, type OlderPhase } from './older-record.ts';
 import { cancellationWhen, DAY, HOUR, openShop, Time, type ShopOptions } from './waiting-shop.ts';
 
 /** A turn that waits for a person, under a clock that can be moved. */
@@ -138,14 +138,19 @@ const denial: { now: { code: string; message: string } | undefined } = { now: un
 describe('[S0-51] a turn that an earlier version had written is gone on with by this one', () => {
   const policy = (view: View): ScriptedAnswer => {
     const refunded = view.effects.some(({ status }) => status === 'verified');
-    return refunded
-      ? { kind: 'finish_candidate', reply: 'Refunded.' }
+    if (refunded) return { kind: 'finish_candidate', reply: 'Refunded.' };
+    // It has the order from the older record, and has not asked for the refund yet.
+    return view.rounds.length === 1
+      ? {
+          kind: 'tool_calls',
+          calls: [{ id: 'c1', tool: 'issue_refund', arguments: { orderId: '1', amount: 2_000 } }],
+        }
       : { kind: 'escalate', rationale: 'not refunded' };
   };
-  async function older(phase: Parameters<typeof writeOlderTurn>[1]) {
+  async function older(phase: OlderPhase, limit = 0) {
     const shop = new Shop();
     shop.add({ id: '1', status: 'cancelled' });
-    const stage = await openShop({ shop, policy, approvalLimits: { EUR: 0 } });
+    const stage = await openShop({ shop, policy, approvalLimits: { EUR: limit } });
     const written = await writeOlderTurn(stage, phase);
     return { ...stage, ...written };
   }
@@ -194,6 +199,25 @@ describe('[S0-51] a turn that an earlier version had written is gone on with by 
     expect((await cancelled.turns())[0]).toMatchObject({ outcome: 'cancelled' });
     expect((await cancelled.records.approval(APPROVAL))?.status).toBe('cancelled');
   });
+
+  test.each(['requesting_model', 'backing_off'] as const)(
+    '%s: the model is asked with what the older record holds, and nothing is read or paid twice',
+    async (phase) => {
+      const { startHost, target, shop, views, turns, turnId } = await older(phase, 5_000);
+      await startHost();
+      await target.arrived('reply', 1);
+
+      const [turn] = await turns();
+      expect(turn).toMatchObject({ turnId, reason: 'replied' });
+      expect(views.map(({ rounds }) => rounds.length)).toEqual([1, 2]);
+      expect(views[0]?.facts['order:1']).toMatchObject({ data: { status: 'cancelled' } });
+      // One read is the record's own.
+      expect(shop.calls.filter((call) => call === 'get 1')).toHaveLength(1);
+      expect(shop.effects).toMatchObject([{ kind: 'refund', amount: 2_000 }]);
+      // What the lost call may have used is paid at its estimate.
+      expect(turn?.state.spent.tokens).toBeGreaterThanOrEqual(phase === 'backing_off' ? 120 : 420);
+    },
+  );
 
   test('[P4] in the middle of a call: its effect is read again and not sent a second time', async () => {
     const { startHost, target, shop, records, operation, queues } = await older('running_tools');

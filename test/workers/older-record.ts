@@ -9,13 +9,20 @@ const CONVERSATION = 'test/c1';
 const TURN = 'tOlder1';
 export const APPROVAL = 'xOlderApproval';
 
+export type OlderPhase =
+  | 'requesting_model'
+  | 'running_tools'
+  | 'awaiting_verification'
+  | 'awaiting_approval'
+  | 'backing_off';
+
 /**
  * Puts a turn into Redis as an earlier version had written it, word for word: no origins, no version of a policy, no
  * requests, no signal, no account, and fields that this version may have dropped. Its job is gone, as after a new start.
  */
 export async function writeOlderTurn(
   { redis, store, shop }: Stage,
-  phase: 'awaiting_approval' | 'awaiting_verification' | 'running_tools',
+  phase: OlderPhase,
 ): Promise<{ turnId: string; operation: string }> {
   const tag = store.tagOf(CONVERSATION);
   const at = Date.now() - 60_000;
@@ -39,7 +46,7 @@ export async function writeOlderTurn(
   });
   // A person has time; a re-read is overdue.
   const dueAt = phase === 'awaiting_approval' ? Date.now() + 3_600_000 : at;
-  const begun = [
+  const read = [
     { type: 'turn_started', at, intent },
     asked(1),
     proposed('c1', 'get_order', { orderId: '1' }),
@@ -53,8 +60,8 @@ export async function writeOlderTurn(
       },
     },
     asked(2),
-    proposed('c1', 'issue_refund', args),
   ];
+  const begun = [...read, proposed('c1', 'issue_refund', args)];
   const sent = [
     { type: 'calls_checked', at, verdicts: [{ kind: 'admitted_write', callId: '2.1', effect }] },
     { type: 'call_started', at, callId: '2.1', validUntil: at + 200 },
@@ -86,6 +93,13 @@ export async function writeOlderTurn(
   };
   const park = { number: 1, dueAt, callId: '2.1' };
   const events = {
+    // Its worker was lost while the model was thinking.
+    requesting_model: read,
+    backing_off: [
+      ...read,
+      { type: 'model_failed', at, failure: { kind: 'overloaded' }, latencyMs: 5 },
+      { type: 'turn_parked', at, park: { number: 1, kind: 'back_off', dueAt } },
+    ],
     running_tools: [...begun, ...sent],
     awaiting_verification: [
       ...[...begun, ...sent, ...reread],
@@ -99,7 +113,7 @@ export async function writeOlderTurn(
   }[phase];
 
   const mail = {
-    ...{ id: message, messageId: 'm1', text: 'refund my order', acceptedAt: at },
+    ...{ id: message, messageId: 'm1', text: 'refund my order 1', acceptedAt: at },
     requester: { id: 'ana@example.com', assurance: 'verified' },
   };
   await redis.rpush(key(tag, 'mail', CONVERSATION), JSON.stringify(mail));
@@ -108,12 +122,13 @@ export async function writeOlderTurn(
     ...{ turn: TURN, epoch: 1, token: '1-older', worker: 'gone', claimSeq: 0, stuck: 0, lost: 0 },
     heldUntil: '',
   });
-  const waits = phase !== 'running_tools';
+  const waits = phase !== 'running_tools' && phase !== 'requesting_model';
   await redis.hset(key(tag, 'turn', TURN), {
     ...{ conversation: CONVERSATION, startedAt: at, messages: 1, job: '17' },
     ...(waits ? { parkNumber: 1, parkDueAt: dueAt, woken: '' } : {}),
     ...(phase === 'awaiting_approval' ? { parkKind: 'approval', approval: APPROVAL } : {}),
     ...(phase === 'awaiting_verification' ? { parkKind: 'verification', approval: '' } : {}),
+    ...(phase === 'backing_off' ? { parkKind: 'back_off', approval: '' } : {}),
   });
   await redis.rpush(key(tag, 'events', TURN), ...events.map((event) => JSON.stringify(event)));
   await redis.zadd(key(tag, 'due'), dueAt, CONVERSATION);
@@ -130,6 +145,7 @@ export async function writeOlderTurn(
     await redis.zadd(key(tag, 'approvals'), dueAt, APPROVAL);
     return { turnId: TURN, operation };
   }
+  if (phase === 'requesting_model' || phase === 'backing_off') return { turnId: TURN, operation };
   await redis.hset(key(tag, 'op', operation), {
     ...{ status: waits ? 'applied' : 'attempted', attempts: 1, actionHash: 'older', intent },
     ...{ tool: 'issue_refund', conversation: CONVERSATION, turn: TURN, attemptedAt: at },
