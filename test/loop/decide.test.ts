@@ -221,6 +221,22 @@ describe('the accounts of a turn', () => {
     });
   });
 
+  test('[S2-45] [S2-30] the third identical failure stops it also where others stand beside it', () => {
+    const fails = (number: number, ...codes: string[]): TurnEvent[] => [
+      requested(),
+      calls(...codes.map(() => 'get')),
+      checked(...codes.map((code, index) => rejected(`${number}.${index + 1}`, code))),
+    ];
+    const two = [...fails(1, 'same', 'one'), ...fails(2, 'same', 'two')];
+    const limits: Partial<Limits> = { rounds: 9, consecutiveFailures: 9 };
+
+    expect(after(started(limits), ...two).phase).toBe('requesting_model');
+    expect(after(started(limits), ...two, ...fails(3, 'same')).ending?.reason).toBe(
+      'repeated_state',
+    );
+    expect(after(started(limits), ...two, ...fails(3, 'third')).phase).toBe('requesting_model');
+  });
+
   test('the fifth failure in a row stops the turn though each is another one', () => {
     const limits: Partial<Limits> = { rounds: 9 };
     const fails = (number: number): TurnEvent[] => [

@@ -56,7 +56,7 @@ describe('a round', () => {
 });
 
 describe('the record', () => {
-  test('[S4-63] [S4-16] holds the result of a round before the model is asked again, and a write before it is sent', async () => {
+  test('[S4-63] [S4-16] holds the result of a round before the model is asked again, and a call before it is sent', async () => {
     const opened = await openStore();
     const records = new Records(opened.store);
     const known: string[][] = [];
@@ -73,7 +73,13 @@ describe('the record', () => {
     await play({
       ...{ opened, shop },
       tools: [
-        getOrder,
+        {
+          ...getOrder,
+          run: async (args, context) => {
+            await note();
+            return getOrder.run(args, context);
+          },
+        },
         {
           ...cancel,
           run: async (args, context) => {
@@ -89,9 +95,10 @@ describe('the record', () => {
       },
     });
 
-    // Right before the second model call; right before the cancellation.
-    expect(known[1]?.slice(-2)).toEqual(['call_settled', 'model_requested']);
-    expect(known[2]?.slice(-2)).toEqual(['calls_checked', 'call_started']);
+    // Right before the order is read; right before the second model call; right before the cancellation.
+    expect(known[1]?.slice(-2)).toEqual(['calls_checked', 'call_started']);
+    expect(known[2]?.slice(-2)).toEqual(['call_settled', 'model_requested']);
+    expect(known[3]?.slice(-2)).toEqual(['calls_checked', 'call_started']);
     expect(known.at(-1)?.slice(-2)).toEqual(['verification_read', 'model_requested']);
   });
 

@@ -303,7 +303,17 @@ describe('[S4-47] [S4-53] every illegal cell of the transition table', () => {
   );
 
   test.each(illegal)('$event in $phase is refused and changes nothing', ({ phase, event }) => {
+    const before = structuredClone(states[phase]);
+
     expect(() => decide(states[phase], samples[event])).toThrow(IllegalTransitionError);
+
+    expect(states[phase]).toEqual(before);
+  });
+
+  test.each(TURN_EVENT_TYPES)('%s after an end that is on record is refused', (event) => {
+    const ended = after(...asked, failed('refusal'), over);
+
+    expect(() => decide(ended, samples[event])).toThrow(IllegalTransitionError);
   });
 });
 

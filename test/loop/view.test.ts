@@ -111,7 +111,7 @@ describe('[S0-33] the working state is shown in its groups, each owned by somebo
     });
   });
 
-  test('[S0-34] nothing becomes a fact because the customer, the model or a write said so', async () => {
+  test('[S0-34] nothing becomes a fact because the customer or the model said so', async () => {
     const { views } = await play(
       {
         policy: (view) =>
@@ -351,6 +351,7 @@ describe('[S0-35] the newest read is the fact', () => {
   });
   const learn = (base: Facts, ...calls: CallState[]) =>
     establishedFacts(base, { ...initialState(DEFAULT_LIMITS), rounds: [round(...calls)] }, tools);
+  const planned = { operation: 'op1', resource: 'order:1/refund', occurrence: '' };
   const known: Facts = { 'order:1': { data: { status: 'old' }, at: 5, from: 'get_order' } };
 
   test('an older one does not take its place, one of the same moment does', () => {
@@ -366,6 +367,22 @@ describe('[S0-35] the newest read is the fact', () => {
       Object.keys(newFacts({ ...known, ...after, 'order:1': known['order:1'] } as Facts, after)),
     ).toEqual(['order:1']);
     expect(newFacts(after, after)).toEqual({});
+  });
+
+  test('[S0-34] what a write answered is none; what a re-read of it found is, about what it was read of', () => {
+    const answer: CallState = {
+      ...answered('issue_refund', { status: 'refunded' }),
+      arguments: { orderId: '1', amount: 5 },
+    };
+    const verdict = { verdict: 'not_landed', at: 9, latencyMs: 1 } as const;
+    const reads = [{ ...verdict, observation: observed({ refunds: 0 }, { at: 9 }) }];
+    const effect = { ...planned, status: 'applied', answered: true, reads } as const;
+
+    expect(learn({}, answer)).toEqual({});
+    expect(learn({}, { ...answer, effect: { ...effect, reads: [verdict] } })).toEqual({});
+    expect(learn({}, { ...answer, effect: { ...effect, reads } })).toEqual({
+      'order:1/refund': { data: { refunds: 0 }, at: 9, from: 'get_order' },
+    });
   });
 
   test('what was refused, what cannot be understood and what nobody offers teach nothing', () => {

@@ -45,13 +45,16 @@ describe('[S3-37] the executor settles every call', () => {
     expect([result.kind, 'code' in result ? result.code : undefined]).toEqual([kind, code]);
   });
 
-  test('a read without an answer failed and may be tried again', async () => {
+  test('[S1-05] [S1-06] a read without an answer failed and may be tried again', async () => {
     const { shop, executor, context, call } = rig();
     shop.faults['get'] = ['lost_before'];
 
     const result = await executor.call(call('get_order', { orderId: '1' }), context());
 
-    expect(result).toMatchObject({ kind: 'failed', transient: true });
+    expect(result).toEqual({
+      ...{ kind: 'failed', code: 'no_answer', transient: true },
+      message: 'get_order gave no usable answer.',
+    });
   });
 
   test('[S2-28] [S1-06] nothing a tool threw reaches the model: the words are ours', async () => {

@@ -274,10 +274,19 @@ describe('levels of verification', () => {
   };
 
   test('[S0-41] [S1-03] a look at the answer alone does not catch a false success: that is why it is not enough', async () => {
-    const { shop, tools } = refundBy({ level: 'schema', landed: () => 'landed' });
+    const judged: unknown[] = [];
+    const { shop, tools } = refundBy({
+      level: 'schema',
+      read: () => Promise.reject(new Error('nothing is read')),
+      landed: (said: unknown) => {
+        judged.push(said);
+        return 'landed';
+      },
+    });
 
     const { turn } = await answer(policy, { shop, tools });
 
+    expect(judged).toEqual([{ status: 'accepted' }]);
     expect(turn.reason).toBe('replied');
     expect(shop.effects).toEqual([]);
   });
