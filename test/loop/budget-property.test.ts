@@ -107,7 +107,7 @@ describe('[P8] whatever a model proposes', () => {
         });
         const before = { tokens: 0, costMicros: 0 };
 
-        for (const text of ['one', 'two', 'three']) {
+        for (const text of ['one', 'two']) {
           await conversation.say(text);
 
           const { events, reason, state } = await conversation.turn();
@@ -139,7 +139,7 @@ describe('[P8] whatever a model proposes', () => {
 
     // The worlds are small enough that many accounts were the one that ended a turn.
     expect(ends.size).toBeGreaterThan(5);
-  });
+  }, 120_000);
 
   test('[S4-34] reads side by side of which one is the last failure that is allowed: the turn ends by that name, once', async () => {
     let order = 404;
