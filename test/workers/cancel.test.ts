@@ -267,6 +267,27 @@ describe('[P12] [S4-33] a turn that is cancelled while it waits is woken and end
   });
 });
 
+test('[P12] [S4-33] a turn that is cancelled while its account is limited ends at once, and its model was never asked', async () => {
+  const views: View[] = [];
+  const scripted = scriptedModel((view) => {
+    views.push(view);
+    return cancelThenRefund(view);
+  });
+  const stage = await openShop({ model: { ...scripted, account: 'acme' } });
+  await stage.store.limitAccount('acme', Date.now() + 3_600_000);
+  await stage.startHost();
+  await stage.say('cancel my order');
+  const waiting = await stage.parked();
+
+  await stage.operator.cancel(waiting.turnId, ANA);
+  await stage.target.arrived('note', 1);
+
+  const [turn] = await stage.turns();
+  expect(turn).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' });
+  expect(stopOf(turn)).toMatchObject({ ...ANA, running: [], how: 'stopped' });
+  expect(views).toEqual([]);
+});
+
 describe('[P12] a stop', () => {
   test('after the end is told how the turn ended, and changes nothing', async () => {
     const stage = await openShop();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { View } from '../../src/loop/index.ts';
-import type { ScriptedAnswer } from '../../src/models/index.ts';
+import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { cancelThenRefund } from '../support/cancel-then-refund.ts';
 import { ticket } from '../support/rig.ts';
 import { Shop } from '../support/shop.ts';
@@ -18,10 +18,13 @@ import {
 
 const PHASES = ['awaiting_verification', 'awaiting_approval', 'backing_off'] as const;
 type ParkedPhase = (typeof PHASES)[number];
+/** Its account is limited: the model was not even asked. */
+const KEPT_OFF = 'backing_off, kept off its model,';
 
 /** A turn that waits in a phase, and what ends its wait in the ordinary way. */
-async function waitingIn(phase: ParkedPhase, options: ShopOptions = {}) {
+async function waitingIn(phase: ParkedPhase | typeof KEPT_OFF, options: ShopOptions = {}) {
   const time = new Time();
+  const account = 'acme';
   const world = { landed: phase !== 'awaiting_verification', busy: phase === 'backing_off' };
   const retryAt = (): number => Date.now() + time.offsetMs + HOUR;
   const stage = await openShop({
@@ -33,8 +36,10 @@ async function waitingIn(phase: ParkedPhase, options: ShopOptions = {}) {
     approvalLimits: { EUR: phase === 'awaiting_approval' ? 0 : 5_000 },
     limits: { deadlineMs: 10 * DAY },
     store: time.store,
+    ...(phase === KEPT_OFF ? { model: { ...scriptedModel(cancelThenRefund), account } } : {}),
     ...options,
   });
+  if (phase === KEPT_OFF) await stage.store.limitAccount(account, retryAt());
   await stage.startHost();
   await stage.say('cancel my order');
   const waiting = await stage.parked();
@@ -50,28 +55,33 @@ async function waitingIn(phase: ParkedPhase, options: ShopOptions = {}) {
   return { ...stage, time, world, waiting, goOn, cancels };
 }
 
-describe.each(PHASES)('[P1] [P2] a further message while the turn is %s, buffered', (phase) => {
-  test('lies behind it, wakes nobody, and is answered by the next turn', async () => {
-    const { say, store, waiting, goOn, records, target, turns, ...stage } = await waitingIn(phase);
+describe.each([...PHASES, KEPT_OFF] as const)(
+  '[P1] [P2] a further message while the turn is %s, buffered',
+  (phase) => {
+    test('lies behind it, wakes nobody, and is answered by the next turn', async () => {
+      const { say, store, waiting, goOn, records, target, turns, ...stage } =
+        await waitingIn(phase);
 
-    const accepted = await say('any news?');
-    const [blocked] = await records.blocked();
-    const still = await store.parkedTurn('test/c1');
-    await goOn();
-    await target.arrived('reply', 1);
-    await target.when(() => target.sent.length >= (phase === 'awaiting_approval' ? 3 : 2));
+      const accepted = await say('any news?');
+      const [blocked] = await records.blocked();
+      const still = await store.parkedTurn('test/c1');
+      await goOn();
+      await target.arrived('reply', 1);
+      await target.when(() => target.sent.length >= (phase === 'awaiting_approval' ? 3 : 2));
 
-    expect(accepted.superseded).toBeUndefined();
-    expect(blocked).toMatchObject({ turnId: waiting.turnId, behind: 1, phase });
-    expect(still).toMatchObject({ turnId: waiting.turnId, woken: false });
-    const [first, second] = await turns();
-    expect(first).toMatchObject({ reason: 'replied', messages: [{ text: 'cancel my order' }] });
-    expect(second?.messages.map(({ text }) => text)).toEqual(['any news?']);
-    expect(second?.events[0]).not.toMatchObject({ intent: first?.state.intent });
-    expect(stopOf(first)).toBeUndefined();
-    expect(stage.refunds()).toHaveLength(1);
-  });
-});
+      expect(accepted.superseded).toBeUndefined();
+      const [name = ''] = phase.split(',');
+      expect(blocked).toMatchObject({ turnId: waiting.turnId, behind: 1, phase: name });
+      expect(still).toMatchObject({ turnId: waiting.turnId, woken: false });
+      const [first, second] = await turns();
+      expect(first).toMatchObject({ reason: 'replied', messages: [{ text: 'cancel my order' }] });
+      expect(second?.messages.map(({ text }) => text)).toEqual(['any news?']);
+      expect(second?.events[0]).not.toMatchObject({ intent: first?.state.intent });
+      expect(stopOf(first)).toBeUndefined();
+      expect(stage.refunds()).toHaveLength(1);
+    });
+  },
+);
 
 describe('a further message of the same person ends a turn that waits, where the agent says so', () => {
   const supersede = { whileWaiting: 'supersede' } as const;
@@ -170,6 +180,33 @@ describe('a further message of the same person ends a turn that waits, where the
       messages: [{ text: 'cancel my order' }, { text: 'and hurry' }],
     });
     expect(target.of('reply')).toHaveLength(1);
+  });
+
+  test('for its account to be free again: both are answered by one turn, and nobody asks before that', async () => {
+    const { say, time, target, turns, waiting, parked, ...stage } = await waitingIn(
+      KEPT_OFF,
+      supersede,
+    );
+
+    const accepted = await say('and hurry');
+    let next = await parked();
+    while (next.turnId === waiting.turnId) next = await parked();
+    const asked = (await turns()).flatMap(({ events }) =>
+      events.filter(({ type }) => type === 'model_responded'),
+    );
+    await time.pass(stage, HOUR + 1);
+    await target.arrived('reply', 1);
+
+    expect(accepted.superseded).toBe(waiting.turnId);
+    expect(next.park).toMatchObject({ kind: 'back_off', dueAt: waiting.park.dueAt });
+    expect(asked).toEqual([]);
+    const [first, second] = await turns();
+    expect(first?.reason).toBe('superseded');
+    expect(second).toMatchObject({
+      reason: 'replied',
+      messages: [{ text: 'cancel my order' }, { text: 'and hurry' }],
+    });
+    expect(stage.refunds()).toHaveLength(1);
   });
 
   test.each([
