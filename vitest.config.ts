@@ -12,7 +12,7 @@ const LONG = [
   'test/cli/{acts,enqueue,enqueue-size,mail,model-file,reprocess,sweep,up}.test.ts',
   'test/examples/technova-lost-answers.test.ts',
   'test/http/command-line.test.ts',
-  'test/workers/{killed-waits,models-waiting}.test.ts',
+  'test/workers/{killed-messages,killed-waits,models-waiting}.test.ts',
   'test/retrieval/{kb,evaluation,interrupted,scan-speed}.test.ts',
 ];
 const isLong = process.env['TESTS'] === 'long';

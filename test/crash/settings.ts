@@ -11,6 +11,8 @@ export type RunSettings = {
   concurrency: number;
   /** Messages it answers before the next conversation comes. */
   messagesPerWakeUp: number;
+  /** What a further message does to a turn that waits. */
+  whileWaiting: 'buffer' | 'supersede';
   /** Whether the order service enforces idempotency keys; without them answers of its are not lost. */
   keys: 'on' | 'off';
   /** Chance that a message is handed over twice at once. */
@@ -68,6 +70,7 @@ const BASE = {
   workers: 3,
   concurrency: 40,
   messagesPerWakeUp: 10,
+  whileWaiting: 'buffer',
   keys: 'on',
   modelMs: 60,
   settleMs: [300, 900],

@@ -78,6 +78,7 @@ export class Stage {
         MODEL_MS: String(settings.modelMs),
         CONCURRENCY: String(settings.concurrency),
         MESSAGES_PER_WAKE_UP: String(settings.messagesPerWakeUp),
+        WHILE_WAITING: settings.whileWaiting,
         // A worker is started again and again: its code is compiled once.
         NODE_COMPILE_CACHE: this.guard.path('compiled'),
       },

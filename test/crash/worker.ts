@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ticketDesk } from '../../examples/technova/agent/ticket-desk.ts';
 import { defineAgent } from '../../src/config/index.ts';
 import type { View } from '../../src/loop/index.ts';
-import { scriptedModel } from '../../src/models/index.ts';
+import { scriptedModel, type ScriptedAnswer } from '../../src/models/index.ts';
 import { createTurnkeeper } from '../../src/turnkeeper.ts';
 import { APPROVAL_LIMIT } from './load.ts';
 import { policy } from './policy.ts';
@@ -30,6 +30,7 @@ const settings = z
     /** Conversations at a time. */
     CONCURRENCY: z.coerce.number(),
     MESSAGES_PER_WAKE_UP: z.coerce.number(),
+    WHILE_WAITING: z.enum(['buffer', 'supersede']),
   })
   .parse(process.env);
 
@@ -47,16 +48,27 @@ async function think(view: View): Promise<void> {
   await pause(settings.MODEL_MS * (0.5 + draw.readUInt16BE(0) / 65_535));
 }
 
+/** A message that begins with `later` and a time finds the provider overloaded until then. */
+function answer(view: View): ScriptedAnswer {
+  const [first, ...others] = view.messages;
+  const [, until, text] = /^later (\d+) (.*)$/.exec(first?.text ?? '') ?? [];
+  if (text === undefined) return policy(view);
+  const retryAt = Number(until);
+  if (Date.now() < retryAt) return { kind: 'fails', failure: { kind: 'overloaded', retryAt } };
+  return policy({ ...view, messages: [{ ...first, text }, ...others] });
+}
+
 const agent = defineAgent({
   name: 'crash test',
   instructions: 'Do what the customer asks for.',
   tools: crashTools(settings.ORDER_SERVICE_URL, { timeoutMs: settings.TOOL_TIMEOUT_MS }),
   model: scriptedModel(async (view) => {
     await think(view);
-    return policy(view);
+    return answer(view);
   }),
   target: ticketDesk(settings.TICKET_DESK_URL),
   approvalLimits: { EUR: APPROVAL_LIMIT },
+  whileWaiting: settings.WHILE_WAITING,
   // Crash after crash must not end a turn by its budget: what is under test is that it gets through.
   limits: {
     rounds: 50,
