@@ -141,6 +141,8 @@ export const turnEventSchema = z.discriminatedUnion('type', [
     uncited: z.boolean().optional(),
     /** The reply with its citations rendered; beside an objection: what is left without the claims in question. */
     reply: z.string().optional(),
+    /** What judges of its citations cost. */
+    usage: usageSchema.optional(),
   }),
   z.object({ type: z.literal('calls_checked'), at, verdicts: z.array(callVerdictSchema).min(1) }),
   z.object({

@@ -106,10 +106,11 @@ export function citedBy(state: TurnState, claimed: ClaimedTurn): Cited | undefin
 export function judgementOf(
   { reply }: Cited,
   looked: Awaited<ReturnType<Citations['check']>>,
-): Pick<EventOf<'finish_judged'>, 'objection' | 'uncited' | 'reply'> {
-  if ('reply' in looked) return looked.reply === reply ? {} : { reply: looked.reply };
+): Pick<EventOf<'finish_judged'>, 'objection' | 'uncited' | 'reply' | 'usage'> {
+  const paid = looked.usage === undefined ? {} : { usage: looked.usage };
+  if ('reply' in looked) return looked.reply === reply ? paid : { reply: looked.reply, ...paid };
   const left = looked.without === undefined ? {} : { reply: looked.without };
-  return { objection: looked.objection, uncited: true, ...left };
+  return { objection: looked.objection, uncited: true, ...left, ...paid };
 }
 
 type Cited = Parameters<Citations['check']>[0];

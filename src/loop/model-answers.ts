@@ -1,6 +1,6 @@
 import type { Ending, EventOf, ModelFailureKind } from '../contracts/index.ts';
 import { IllegalTransitionError } from './errors.ts';
-import { end, nextRound, settleReservation, wait } from './moves.ts';
+import { end, nextRound, pay, settleReservation, wait } from './moves.ts';
 import type { CallState, TurnState } from './state.ts';
 
 export function takeProposal(before: TurnState, event: EventOf<'model_responded'>): TurnState {
@@ -136,8 +136,9 @@ export function takeModelFailure(before: TurnState, event: EventOf<'model_failed
   };
 }
 
-export function takeJudgement(state: TurnState, event: EventOf<'finish_judged'>): TurnState {
-  const { objection, reply, uncited = false } = event;
+export function takeJudgement(before: TurnState, event: EventOf<'finish_judged'>): TurnState {
+  const { objection, reply, uncited = false, usage } = event;
+  const state = pay(before, usage);
   const round = state.rounds.at(-1);
   const proposal = round?.proposal;
   if (state.phase === 'ended') return takeObjection(state, objection);

@@ -315,13 +315,16 @@ export interface Citations {
   /**
    * `reply`: with its citations rendered for the channel. `objection`: a claim that does not stand, worded for the model, and
    * what is left of the reply without such claims, if anything is. `failed`: it could not be looked up within the limits.
+   * `usage`: what judges cost, within the budget.
    */
   check(
     finish: Pick<Finish, 'reply' | 'as' | 'claims' | 'calls'> & { channel?: string },
-    limits: CallLimits,
+    limits: CallLimits & Pick<CallContext, 'budget'>,
   ): Promise<
-    | { reply: string; failed?: never }
-    | ({ objection: string; without?: string } & Pick<VerificationRead, 'failed'>)
+    { usage?: Usage } & (
+      | { reply: string; failed?: never }
+      | ({ objection: string; without?: string } & Pick<VerificationRead, 'failed'>)
+    )
   >;
 }
 

@@ -170,6 +170,7 @@ class Runner {
   async judge(): Promise<void> {
     const { rules, citations } = this.#ports;
     const { state, claimed } = this.#turn;
+    const budget = budgetLeft(state, claimed, rules, this.#now());
     const objection = judgeFinish(state, this.#facts(), rules);
     const judged = { type: 'finish_judged', at: this.#now() } as const;
     if (objection !== undefined) return this.#turn.apply({ ...judged, objection });
@@ -179,7 +180,7 @@ class Runner {
     const timeoutMs = Math.min(state.limits.modelTimeoutMs, deadlineOf(state) - this.#now());
     const looked = await this.#underWay.run(
       ['citations'],
-      () => citations.check(cited, this.#limits(timeoutMs)),
+      () => citations.check(cited, { ...this.#limits(timeoutMs), budget }),
       howRead,
     );
     this.#turn.apply({ ...judged, ...judgementOf(cited, looked) });

@@ -5,6 +5,7 @@ import { checkClaims, citationOf, citedDocuments, isCitation, parseCitation } fr
 import { judgeClaims } from './cite-judge.ts';
 import type { SupportJudge } from './judge.ts';
 import type { Knowledge } from './knowledge.ts';
+import { Purse } from './purse.ts';
 import { renderCitations, withoutClaims } from './render-citations.ts';
 import { knowledgeAnswerSchema, SEARCH_TOOL } from './search-tool.ts';
 
@@ -16,23 +17,31 @@ type Documents = { knowledge: Pick<Knowledge, 'documents'> };
  */
 export function citationsOf(knowledge: Documents['knowledge'], judge?: SupportJudge): Citations {
   return {
-    async check(finish, limits) {
+    async check(finish, { budget, ...limits }) {
+      const purse = new Purse(budget);
+      const paid = () => (purse.spent.inputTokens === 0 ? {} : { usage: purse.spent });
       // A judge watches the silence of its own calls.
       const ended = await within({ ...limits, silenceMs: limits.timeoutMs }, ({ signal }) =>
-        lookUp(finish, { knowledge, signal, ...(judge === undefined ? {} : { judge }) }),
+        lookUp(finish, { knowledge, purse, signal, ...(judge === undefined ? {} : { judge }) }),
       );
       if (ended.kind === 'threw') throw ended.error;
-      if (ended.kind === 'answered') return ended.value;
+      if (ended.kind === 'answered') return { ...ended.value, ...paid() };
       const { by, abandoned } = ended;
       const code = by === 'stop' ? 'stopped' : 'timed_out';
-      return { objection: NOT_IN_TIME, failed: { code, ...(abandoned ? { abandoned } : {}) } };
+      const failed = { code, ...(abandoned ? { abandoned } : {}) } as const;
+      return { objection: NOT_IN_TIME, failed, ...paid() };
     },
   };
 }
 
 async function lookUp(
   { reply, as, claims: stated, calls, channel }: Parameters<Citations['check']>[0],
-  { knowledge, judge, signal }: Documents & { judge?: SupportJudge; signal: AbortSignal },
+  {
+    knowledge,
+    judge,
+    purse,
+    signal,
+  }: Documents & { judge?: SupportJudge; purse: Purse; signal: AbortSignal },
 ): ReturnType<Citations['check']> {
   const { searches, shown, observed } = seenIn(calls);
   // A search is no evidence: its passages are.
@@ -42,7 +51,7 @@ async function lookUp(
   if (as === 'replied' && claims.length === 0 && shown.size > 0) return { objection: NO_CLAIM };
   const documents = await knowledge.documents(citedDocuments(claims));
   let checked = checkClaims(claims, documents, observed);
-  if (judge !== undefined) checked = await judgeClaims(checked, claims, judge, signal);
+  if (judge !== undefined) checked = await judgeClaims(checked, claims, { judge, purse, signal });
   const unseen = claims.findIndex(({ evidence }) =>
     evidence.some((one) => isCitation(one) && !wasShown(one, shown)),
   );

@@ -1,13 +1,16 @@
 import type { Claim } from '../contracts/index.ts';
 import type { CheckedClaims, Objection } from './cite.ts';
 import type { SupportJudge } from './judge.ts';
+import type { Purse } from './purse.ts';
 
-/** Asks the judge about every claim whose quotations passed by their words. One that gives no answer has not confirmed it. */
+/**
+ * Asks the judge about every claim whose quotations passed by their words. One that gives no answer, or that there is not
+ * enough left for, has not confirmed it.
+ */
 export async function judgeClaims(
   checked: CheckedClaims,
   claims: readonly Claim[],
-  judge: SupportJudge,
-  signal?: AbortSignal,
+  { judge, purse, signal }: { judge: SupportJudge; purse: Purse; signal?: AbortSignal },
 ): Promise<CheckedClaims> {
   const objections: Objection[] = [...checked.objections];
   for (const [claim, { text }] of claims.entries()) {
@@ -16,7 +19,10 @@ export async function judgeClaims(
     // Told to end, it says that it did and judges nothing more.
     signal?.throwIfAborted();
     const quote = quotes.map((range) => range.quote).join('\n');
-    const says = await judge.supports(text, quote, signal).catch(() => 'unknown');
+    const says = await purse
+      .pay(judge.estimate(text, quote), () => judge.supports(text, quote, signal))
+      .then((answer) => answer?.supported ?? 'unknown')
+      .catch(() => 'unknown');
     if (says === 'unknown') signal?.throwIfAborted();
     if (says === true) continue;
     const message =

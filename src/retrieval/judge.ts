@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { modelClient } from '../calls/index.ts';
+import type { Usage } from '../contracts/index.ts';
 import type { Model, View } from '../loop/index.ts';
 import { EndpointError } from './http-errors.ts';
 import type { Reranker } from './ports.ts';
@@ -24,39 +25,39 @@ them. Does the quotation state the claim? Finish with nothing but the JSON array
 export function judgeReranker(options: JudgeOptions): Reranker {
   return {
     name: `judge/${options.name}`,
-    rerank: (question, { candidates }, signal) =>
-      ask(
-        options,
-        GRADE,
-        [
-          question,
-          ...candidates.map(({ title, heading, text }) => `${title}\n${heading}\n${text}`),
-        ],
-        signal,
-      ),
+    async rerank(question, { candidates }, signal) {
+      const passages = candidates.map(
+        ({ title, heading, text }) => `${title}\n${heading}\n${text}`,
+      );
+      return (await ask(options, GRADE, [question, ...passages], signal)).grades;
+    },
   };
 }
 
-/** Whether a quotation states a claim. */
+/** Whether a quotation states a claim. Asked only where its estimate fits into what the turn may still pay. */
 export interface SupportJudge {
-  supports(claim: string, quote: string, signal?: AbortSignal): Promise<boolean>;
+  /** The most that one answer costs. */
+  estimate(claim: string, quote: string): { tokens: number; costMicros: number };
+  supports(
+    claim: string,
+    quote: string,
+    signal?: AbortSignal,
+  ): Promise<{ supported: boolean; usage: Usage }>;
 }
 
 /** @throws EndpointError when the model gives no usable answer */
 export function supportJudge(options: JudgeOptions): SupportJudge {
   return {
-    supports: async (claim, quote, signal) =>
-      ((await ask(options, SUPPORT, [claim, quote], signal))[0] ?? 0) >= 0.5,
+    estimate: (claim, quote) => options.model.estimate(viewOf(SUPPORT, [claim, quote])),
+    async supports(claim, quote, signal) {
+      const { grades, usage } = await ask(options, SUPPORT, [claim, quote], signal);
+      return { supported: (grades[0] ?? 0) >= 0.5, usage };
+    },
   };
 }
 
-async function ask(
-  { name, model, timeoutMs = 30_000 }: JudgeOptions,
-  instructions: string,
-  texts: readonly string[],
-  signal?: AbortSignal,
-): Promise<number[]> {
-  const view: View = {
+function viewOf(instructions: string, texts: readonly string[]): View {
+  return {
     agent: 'judge',
     instructions,
     skills: [],
@@ -71,16 +72,24 @@ async function ask(
     tools: [],
     budget: { roundsLeft: 1, toolCallsLeft: 0, tokensLeft: 20_000, costMicrosLeft: 1_000_000 },
   };
+}
+
+async function ask(
+  { name, model, timeoutMs = 30_000 }: JudgeOptions,
+  instructions: string,
+  texts: readonly string[],
+  signal?: AbortSignal,
+): Promise<{ grades: number[]; usage: Usage }> {
   const limits = {
     timeoutMs,
     silenceMs: timeoutMs,
     ...(signal === undefined ? {} : { stop: signal }),
   };
-  const answer = await modelClient(model).ask(view, limits);
+  const answer = await modelClient(model).ask(viewOf(instructions, texts), limits);
   const what = `judge ${name}`;
   if (!answer.ok)
     throw new EndpointError(what, { detail: `gave no answer (${answer.failure.kind})` });
-  const { proposal } = answer;
+  const { proposal, usage } = answer;
   const reply = proposal.kind === 'finish_candidate' ? proposal.reply : '';
   const grades = z.array(z.number().min(0).max(1)).safeParse(parseJson(reply));
   const expected = instructions === GRADE ? texts.length - 1 : 1;
@@ -90,7 +99,7 @@ async function ask(
       detail: `must answer ${expected} numbers from 0 to 1`,
     });
   }
-  return grades.data;
+  return { grades: grades.data, usage };
 }
 
 function parseJson(text: string): unknown {

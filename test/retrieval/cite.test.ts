@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { judgeClaims } from '../../src/retrieval/cite-judge.ts';
+import { Purse } from '../../src/retrieval/purse.ts';
 import {
   checkClaims,
   citationOf,
@@ -114,10 +115,15 @@ describe('[S1-22] claims', () => {
       [RETURNS],
     );
     const asked: string[] = [];
-    const judge = (answer: boolean) => ({
-      supports: (claim: string, quote: string) => {
-        asked.push(`${claim} | ${quote}`);
-        return Promise.resolve(answer);
+    const judge = (supported: boolean) => ({
+      purse: new Purse({ tokens: 10, costMicros: 0 }),
+      judge: {
+        estimate: () => ({ tokens: 1, costMicros: 0 }),
+        supports: (claim: string, quote: string) => {
+          asked.push(`${claim} | ${quote}`);
+          const usage = { inputTokens: 1, outputTokens: 0, costMicros: 0 };
+          return Promise.resolve({ supported, usage });
+        },
       },
     });
 

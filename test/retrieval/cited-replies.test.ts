@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readWorld } from '../../examples/technova/agent/fixtures.ts';
-import type { Claim, ProposalInput } from '../../src/contracts/index.ts';
+import type { Claim, Limits, ProposalInput } from '../../src/contracts/index.ts';
 import type { View } from '../../src/loop/index.ts';
 import { scriptedModel } from '../../src/models/index.ts';
 import { Operator } from '../../src/producers/operator.ts';
@@ -27,7 +27,7 @@ async function answering(
   options: {
     citationJudge?: SupportJudge;
     question?: string;
-    limits?: { deadlineMs: number };
+    limits?: Partial<Limits>;
   } = {},
 ) {
   const { citationJudge, question = QUESTION, limits } = options;
@@ -86,6 +86,49 @@ function objectionsIn(views: readonly View[]): string[] {
 const TRUE = 'Unused items can be returned within 30 days.';
 const FALSE = 'Used items can be returned within 90 days.';
 
+const ESTIMATE = { tokens: 100, costMicros: 1_000 };
+const said = (supported: boolean) => ({
+  supported,
+  usage: { inputTokens: 60, outputTokens: 2, costMicros: 500 },
+});
+
+describe('[P8] a judge of citations', () => {
+  const paid = async (supports: SupportJudge['supports'], costMicros: number) => {
+    let calls = 0;
+    const { asked } = await answering(
+      (range) => finish(TRUE, [{ text: TRUE, evidence: [range] }]),
+      {
+        citationJudge: {
+          estimate: () => ESTIMATE,
+          supports: (...given) => {
+            calls += 1;
+            return supports(...given);
+          },
+        },
+        limits: { costMicros },
+      },
+    );
+    const { turn } = await asked();
+    return { calls, reason: turn?.reason, spent: turn?.state.spent.costMicros };
+  };
+  const yes = () => Promise.resolve(said(true));
+  const silent = () => Promise.reject(new Error('overloaded'));
+
+  test('is paid from the accounts of the turn by what it used', async () => {
+    expect(await paid(yes, 1_000)).toEqual({ calls: 1, reason: 'replied', spent: 500 });
+  });
+
+  test('that gave no answer is paid at its estimate', async () => {
+    // Three candidates, and each is judged.
+    expect(await paid(silent, 3_000)).toEqual({ calls: 3, reason: 'uncited_claim', spent: 3_000 });
+  });
+
+  test('is not asked when its estimate does not fit any more, and the claim stays out', async () => {
+    expect(await paid(yes, 999)).toEqual({ calls: 0, reason: 'uncited_claim', spent: 0 });
+    expect(await paid(silent, 2_999)).toEqual({ calls: 2, reason: 'uncited_claim', spent: 2_000 });
+  });
+});
+
 describe('[S1-22] a claim with its source', () => {
   test.each([
     ['web', `${TRUE} ([Returns](https://shop.example/returns))`],
@@ -143,12 +186,12 @@ describe('[S1-22] [S1-23] a claim without a source that says it', () => {
   });
 
   test.each([
-    ['the judge says no', () => Promise.resolve(false)],
+    ['the judge says no', () => Promise.resolve(said(false))],
     ['the judge gives no answer', () => Promise.reject(new Error('overloaded'))],
   ])('is one of which %s, whatever its words', async (_what, supports) => {
     const { asked } = await answering(
       (range) => finish(TRUE, [{ text: TRUE, evidence: [range] }]),
-      { citationJudge: { supports } },
+      { citationJudge: { estimate: () => ESTIMATE, supports } },
     );
 
     expect((await asked()).turn).toMatchObject({ outcome: 'failed', reason: 'uncited_claim' });
@@ -212,8 +255,9 @@ describe('[P12] [S4-33] a judge of citations that is still at it', () => {
       citationJudge: {
         supports: async (_claim, _quote, signal) => {
           await held.wait(signal ?? new AbortController().signal);
-          return true;
+          return said(true);
         },
+        estimate: () => ESTIMATE,
       },
       ...(limits === undefined ? {} : { limits }),
     });

@@ -131,8 +131,13 @@ describe('by a model', () => {
   );
 
   test('asked whether a quotation states a claim, it says yes or no', async () => {
-    expect(await supportJudge(saying('[1]')).supports('claim', 'quote')).toBe(true);
-    expect(await supportJudge(saying('[0]')).supports('claim', 'quote')).toBe(false);
+    const usage = { inputTokens: expect.any(Number), outputTokens: expect.any(Number) };
+
+    const yes = await supportJudge(saying('[1]')).supports('claim', 'quote');
+    const no = await supportJudge(saying('[0]')).supports('claim', 'quote');
+
+    expect(yes).toMatchObject({ supported: true, usage });
+    expect(no).toMatchObject({ supported: false, usage });
   });
 });
 

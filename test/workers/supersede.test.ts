@@ -86,6 +86,53 @@ describe.each([...PHASES, KEPT_OFF] as const)(
 describe('a further message of the same person ends a turn that waits, where the agent says so', () => {
   const supersede = { whileWaiting: 'supersede' } as const;
 
+  /** The customer writes while the model thinks of what a person must agree to. */
+  async function writtenBeforeTheWait(who: string) {
+    const say = Promise.withResolvers<(text: string, who: string) => Promise<unknown>>();
+    let written = false;
+    const stage = await openShop({
+      ...supersede,
+      approvalLimits: { EUR: 0 },
+      async policy(view) {
+        const answer = cancelThenRefund(view);
+        if (!written && JSON.stringify(answer).includes('issue_refund')) {
+          written = true;
+          await (
+            await say.promise
+          )('and hurry', who);
+        }
+        return answer;
+      },
+    });
+    say.resolve(stage.say);
+    await stage.startHost();
+    await stage.say('cancel my order');
+    await stage.target.arrived('holding', 1);
+    const waiting = await stage.parked();
+    return { ...stage, waiting };
+  }
+
+  test('also when it came just before the wait: nobody is asked for the turn that it ends', async () => {
+    const { turns, waiting, records, target } = await writtenBeforeTheWait('ana@example.com');
+
+    const [first, second] = await turns();
+    expect(first).toMatchObject({ outcome: 'cancelled', reason: 'superseded' });
+    expect(first?.events.map(({ type }) => type)).not.toContain('turn_parked');
+    expect(waiting.turnId).toBe(second?.turnId);
+    expect(second?.messages.map(({ text }) => text)).toEqual(['cancel my order', 'and hurry']);
+    expect(await records.pendingApprovals()).toHaveLength(1);
+    expect(target.of('holding')).toHaveLength(1);
+  });
+
+  test('not when somebody else wrote it: the turn waits, and the message lies behind it', async () => {
+    const { turns, waiting, records } = await writtenBeforeTheWait('ben@example.com');
+
+    const [only] = await turns();
+    expect(waiting.turnId).toBe(only?.turnId);
+    expect(only?.outcome).toBeNull();
+    expect(await records.blocked()).toMatchObject([{ turnId: only?.turnId, behind: 1 }]);
+  });
+
   test('[P4] for a person: the request is withdrawn; one turn answers both, and what was done is not done again', async () => {
     const { say, waiting, records, target, turns, cancels, refunds, parked, operator } =
       await waitingIn('awaiting_approval', supersede);

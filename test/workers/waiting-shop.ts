@@ -68,7 +68,7 @@ export function heldTool(shop: Shop, name: string, held: Held): Partial<ToolCont
 
 export type ShopOptions = Partial<RigOptions> & {
   shop?: Shop;
-  policy?: (view: View) => ScriptedAnswer;
+  policy?: (view: View) => ScriptedAnswer | Promise<ScriptedAnswer>;
   changed?: Parameters<typeof shopTools>[1];
 };
 

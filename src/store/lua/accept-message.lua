@@ -33,8 +33,8 @@ end
 local park = turn and redis.call('HMGET', key('turn', turn), 'supersede', 'parkDueAt')
 if not park or park[1] ~= '1' or park[2] == '' then return { 'accepted', waiting, '', cases } end
 -- Only who wrote the message that is being answered can call it off.
-local oldest, newest = cjson.decode(redis.call('LINDEX', key('mail', conversation), 0)), cjson.decode(json)
-local one, other = oldest.requester, newest.requester
-if one.id ~= other.id or one.assurance ~= other.assurance then return { 'accepted', waiting, '', cases } end
+if not same_requester(redis.call('LINDEX', key('mail', conversation), 0), json) then
+  return { 'accepted', waiting, '', cases }
+end
 local asked = signal_stop(conversation, turn, '{"cause":"superseded"}', now)
 return { 'accepted', waiting, asked == 'wake' and turn or '', cases }

@@ -13,13 +13,24 @@ local outbox = key('outbox', conversation)
 if not holds(conversation, token) then return { 'lost-claim' } end
 local signal = unheeded(redis.call('HGET', key('conv', conversation), 'signal'), ARGV[11])
 if signal and redis.call('LLEN', key('events', turn)) == seq then return { 'stopped', signal } end
+local record = key('turn', turn)
+-- What the same person wrote while the turn was at work ends the wait as it would have later: the next turn takes it as
+-- well. One that holds as many messages as a turn may waits all the same.
+if ARGV[12] == '1' and not signal and redis.call('LLEN', key('events', turn)) == seq then
+  local taken, mail = tonumber(redis.call('HGET', record, 'messages') or 1), key('mail', conversation)
+  if taken < MERGED and redis.call('LLEN', mail) > taken and redis.call('HEXISTS', record, 'given') == 0
+    and same_requester(redis.call('LINDEX', mail, 0), redis.call('LINDEX', mail, taken)) then
+    local _, asked = signal_stop(conversation, turn, '{"cause":"superseded"}', now)
+    if park.kind ~= 'verification' then return { 'stopped', asked } end
+  end
+end
 if not append(turn, seq, 13) then return { 'parked', redis.call('LLEN', outbox) } end
 if ARGV[6] ~= '' then move(cjson.decode(ARGV[6]), now) end
 local dueAt = string.format('%.0f', park.dueAt)
 -- The answer may have come while the turn was on its way back to waiting for it: then there is nothing to wait for.
 local status = approval ~= '' and redis.call('HGET', key('approval', approval), 'status')
 local decided = status and status ~= 'pending'
-local head, record = { 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt }, key('turn', turn)
+local head = { 'parkKind', park.kind, 'parkNumber', park.number, 'parkDueAt', dueAt }
 local function tell(field, value)
   if value then head[#head + 1], head[#head + 2] = field, value end
 end

@@ -114,6 +114,12 @@ local function signal_stop(conversation, turn, json, now)
   return wakes and 'wake' or 'running', signal
 end
 
+-- Whether two messages, as JSON, were written by the same person, as surely.
+local function same_requester(one, other)
+  local first, second = cjson.decode(one).requester, cjson.decode(other).requester
+  return first.id == second.id and first.assurance == second.assurance
+end
+
 -- Never more than a model can be shown.
 local MERGED = 20
 
