@@ -24,12 +24,13 @@ async function take(message: ToExport): Promise<void> {
     parentPort?.close();
     return;
   }
-  for (const work of message) {
+  const gathered = JSON.parse(message) as ExportWork[];
+  for (const work of gathered) {
     for (const { traceId, span } of spansOf(work)) {
       processor.onEnd(readableSpan(traceId, span, { resource, version }));
     }
   }
-  tell({ taken: message.length });
+  tell({ taken: gathered.length });
 }
 
 function spansOf(work: ExportWork) {

@@ -25,8 +25,8 @@ export type ExportWork =
   | { kind: 'turn'; turn: RecordedTurn; exported: number }
   | { kind: 'delivery'; step: DeliveryStep };
 
-/** To the thread: work, or nothing more. */
-export type ToExport = readonly ExportWork[] | 'close';
+/** To the thread: a list of work as JSON, or nothing more. */
+export type ToExport = string;
 
 /** From the thread: work it has taken, spans it could not export, or why a turn is none. */
 export type FromExport = { taken: number } | { dropped: number } | { problem: string };

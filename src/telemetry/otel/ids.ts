@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * The trace of a turn, the same in every process and after every restart: 32 hex digits out of its id. Metrics, step
@@ -14,5 +14,5 @@ export function spanIdOf(turnId: string, place: string): string {
 }
 
 function hex(...parts: readonly string[]): string {
-  return createHash('sha256').update(parts.join('\n')).digest('hex');
+  return hash('sha256', parts.join('\n'), 'hex');
 }

@@ -80,7 +80,21 @@ function redacted(attributes: Readonly<Record<string, AttributeValue>>): Attribu
 /** A word without a digit, a capital or a mark is no address, number or key. */
 const WORD = /^[a-z_]{0,20}$/;
 
+/** Ids of a turn stand on each of its spans, and names on those of every turn. */
+const known = new Map<string, string>();
+const MOST_KNOWN = 1_000;
+/** Longer texts are hardly ever seen twice. */
+const LONGEST_KNOWN = 100;
+
 /** Most values are words of ours, such as a status: they need no look at every pattern. */
 function clearText(text: string): string {
-  return WORD.test(text) ? text : redactPatterns(text);
+  if (WORD.test(text)) return text;
+  if (text.length > LONGEST_KNOWN) return redactPatterns(text);
+  let clear = known.get(text);
+  if (clear === undefined) {
+    clear = redactPatterns(text);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(text, clear);
+  }
+  return clear;
 }

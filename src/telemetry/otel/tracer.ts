@@ -113,7 +113,8 @@ export class Tracer {
     this.#gathered = [];
     if (gathered.length === 0) return;
     try {
-      this.#thread.postMessage(gathered);
+      // As one text: copying the objects would take longer than making it.
+      this.#thread.postMessage(JSON.stringify(gathered));
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'turns not exported');
     }
